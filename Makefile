@@ -1,0 +1,51 @@
+# The two commands that matter: `make run` and `make test`. Both set up what they need first, from
+# nothing but Python (3.11 or newer), git and make, and do nothing twice.
+
+PYTHON ?=
+VENV := .venv
+BIN := $(VENV)/bin
+# Written when an installation has succeeded; newer than the lock it was made from.
+READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
+
+.PHONY: help run test check format lock bench chaos clean
+
+help:
+	@echo "make run     set up and run examples/diamond.yaml with the live tree"
+	@echo "make test    set up and run every check and test that this machine can run"
+	@echo "make format  put the code into shape"
+	@echo "make lock    compute the locks anew after a change of dependencies"
+	@echo "make bench   measure"
+	@echo "make clean   remove what the others made"
+
+run: $(READY)
+	$(BIN)/tiphys run examples/diamond.yaml
+
+test: $(READY_DEV)
+	@scripts/check
+
+check: test
+
+$(READY): requirements.lock pyproject.toml scripts/setup
+	@PYTHON="$(PYTHON)" scripts/setup requirements.lock
+	@touch $@
+
+$(READY_DEV): requirements-dev.lock requirements.lock pyproject.toml scripts/setup
+	@PYTHON="$(PYTHON)" scripts/setup requirements-dev.lock
+	@touch $(READY) $@
+
+format: $(READY_DEV)
+	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks
+
+lock:
+	@scripts/lock
+
+bench: $(READY_DEV)
+	@for each in benchmarks/*.py; do echo "== $$each"; $(BIN)/python "$$each"; done
+
+chaos: $(READY_DEV)
+	@if [ -d tests/chaos ]; then $(BIN)/pytest tests/chaos; else echo "there are no chaos tests yet"; fi
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build

@@ -1,0 +1,94 @@
+"""The ``tiphys`` command: its subcommands, and what every one of them does with an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+from tiphys import __version__
+from tiphys.cli.failure import FAILED, INTERRUPTED, report
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Entry(NamedTuple):
+    """Where a command lives, and its line in ``tiphys --help``."""
+
+    module: str
+    help: str
+
+
+COMMANDS: Mapping[str, Entry] = {
+    "run": Entry("run", "Run workflows to their end, here and now."),
+    "lint": Entry("lint", "Look for mistakes in files."),
+    "schema": Entry("schema", "Print the JSON schema of workflow files."),
+    "list": Entry("listing", "List workflows."),
+    "get": Entry("get", "Show a workflow and its nodes."),
+    "logs": Entry("logs", "Print what the tasks of a workflow wrote."),
+    "delete": Entry("delete", "Delete workflows that have ended."),
+    "completion": Entry("completion", "Print a script that completes commands in a shell."),
+    "doctor": Entry("doctor", "Tell what this machine offers and what is missing."),
+}
+
+
+class LazyGroup(click.Group):
+    """Loads a command's module when the command is used, not before."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        entry = COMMANDS.get(name)
+        if entry is None:
+            return None
+        command: click.Command = import_module(f"tiphys.cli.{entry.module}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            ctx.fail(f"there is no command {args[0]!r}.{_suggestion(args[0])}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+def _suggestion(word: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    close = get_close_matches(word, COMMANDS, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+@click.group(cls=LazyGroup, context_settings=CONTEXT)
+@click.version_option(__version__, message="tiphys %(version)s")
+def app() -> None:
+    """One helm for batch workflows: runs Argo Workflow files on this machine."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and give the exit code; errors become lines on stderr."""
+    try:
+        code = app.main(list(arguments), prog_name="tiphys", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone (`tiphys list | head`); nothing is wrong, and Python
+        # must not try to flush what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        return report(error, debug=bool(os.environ.get("TIPHYS_DEBUG")))
+    return code if isinstance(code, int) else 0

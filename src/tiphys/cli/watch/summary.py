@@ -1,0 +1,67 @@
+"""How a run ended: what failed and why, the last lines that it wrote, and where to see more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiphys.cli.attempt import last_lines
+from tiphys.cli.failure import visible
+from tiphys.cli.symbol import phase_colour, symbol
+from tiphys.cli.text import Paint, live_duration
+from tiphys.engine.node import Node, NodeType
+
+if TYPE_CHECKING:
+    from tiphys.store.row import WorkflowRow
+
+MAX_FAILED = 5
+MAX_LINES = 10
+_LEAVES = frozenset({NodeType.POD, NodeType.HTTP, NodeType.PLUGIN, NodeType.SUSPEND})
+
+
+def summary_lines(row: WorkflowRow, nodes: Sequence[Node], data: Path, paint: Paint) -> list[str]:
+    """Give the lines that end ``tiphys run``."""
+    lines = [_head(row, paint)]
+    if row.phase == "Succeeded":
+        return lines
+    failed = failed_nodes(nodes)
+    for node in islice(failed, MAX_FAILED):
+        lines += ["", *_failure(row, node, data, paint)]
+    if len(failed) > MAX_FAILED:
+        lines += ["", f"… and {len(failed) - MAX_FAILED} more that failed"]
+    lines += ["", f"More: tiphys get {row.name}", f"      tiphys logs {row.name}"]
+    return lines
+
+
+def _head(row: WorkflowRow, paint: Paint) -> str:
+    parts = [f"{symbol(row.phase)} {row.name} {row.phase}"]
+    if row.started_at is not None and row.finished_at is not None:
+        parts.append(f" in {live_duration(row.finished_at - row.started_at)}")
+    if row.message:
+        parts.append(f": {row.message}")
+    return paint(visible("".join(parts)), phase_colour(row.phase), "bold")
+
+
+def failed_nodes(nodes: Sequence[Node]) -> list[Node]:
+    """Give the leaves that failed for good; of several attempts, the last."""
+    retried = {node.name: node for node in nodes if node.type is NodeType.RETRY}
+    chosen: dict[str, Node] = {}
+    for node in nodes:
+        if not (node.unsuccessful and node.type in _LEAVES):
+            continue
+        above = node.name.rpartition("(")[0]
+        if above not in retried:
+            chosen[node.name] = node
+        elif retried[above].unsuccessful:
+            chosen[above] = node
+    return list(chosen.values())
+
+
+def _failure(row: WorkflowRow, node: Node, data: Path, paint: Paint) -> list[str]:
+    head = paint(f"{symbol(node.phase)} {visible(node.name)}", phase_colour(node.phase))
+    lines = [f"{head}: {visible(node.message)}" if node.message else head]
+    for text in last_lines(data, row.uid, node, MAX_LINES):
+        lines.append(paint("  │ ", "grey") + visible(text))
+    return lines

@@ -1,0 +1,300 @@
+"""The settings, and where they come from.
+
+A flag wins over a ``TIPHYS_*`` variable, that over ``tiphys.yaml`` in the project (the working
+directory or a folder above it, as far as the repository's root or the home directory), that over
+``$XDG_CONFIG_HOME/tiphys/config.yaml``. A setting given in a nearer place replaces the farther one
+as a whole; only ``images`` are joined. Read once at start into an immutable value: nothing below
+this module looks at the environment. Mistakes are told like those of a workflow file, with lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tiphys.core.quantity import bytes_of, cpu_millis
+from tiphys.errors import ConfigError, InvalidInputError, Problem, SpecError
+from tiphys.runtimes.config import ImageCommand, LocalConfig
+from tiphys.spec import model, walk, yaml
+from tiphys.spec.library import DEFAULT_NAMESPACE
+from tiphys.spec.model.base import Quantity
+from tiphys.spec.report import Report
+
+if TYPE_CHECKING:
+    from tiphys.artifacts.config import ArtifactConfig
+
+PROJECT_FILE = "tiphys.yaml"
+ISOLATIONS = ("auto", "sandbox", "process")
+_LOCAL = LocalConfig()
+_BESIDE = ("artifactRepository", "egress")
+"""Keys of ``ArtifactConfig`` that stand at the top, where Argo's users look for the first."""
+
+
+class Capacity(model.Model, frozen=True, kw_only=True):
+    """How much of the machine tasks may ask for together; "" is all of it."""
+
+    cpu: Quantity = ""
+    memory: Quantity = ""
+
+    @property
+    def cpu_millis(self) -> int | None:
+        """Thousandths of a CPU, None for the machine's own."""
+        return cpu_millis(self.cpu) if self.cpu else None
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Bytes, None for the machine's own."""
+        return bytes_of(self.memory) if self.memory else None
+
+
+class Config(model.Model, frozen=True, kw_only=True):
+    """All settings. Keys that Argo's controller has too are spelt and shaped as there."""
+
+    images: dict[str, ImageCommand] = msgspec.field(default_factory=dict)
+    """What images run when a workflow does not say it."""
+    isolation: str = "auto"
+    """``sandbox``, ``process``, or ``auto``: a sandbox where the kernel allows it."""
+    namespace: str = DEFAULT_NAMESPACE
+    """Of workflows that name none."""
+    capacity: Capacity = Capacity()
+    workflow_defaults: model.Workflow | None = None
+    """Lies under every workflow."""
+    artifact_repository: dict[str, Any] = msgspec.field(default_factory=dict)
+    egress: dict[str, Any] = msgspec.field(default_factory=dict)
+    artifacts: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Limits and habits of artifacts; see ``artifacts.config``."""
+    log_cap: Quantity = str(_LOCAL.log_cap)
+    """Bytes kept of each output stream of a task; the oldest go first."""
+    grace_seconds: float = _LOCAL.grace_seconds
+    allow_host_path: bool = False
+    allow_privileged: bool = False
+    pass_environment: tuple[str, ...] = ()
+    """Variables of our own environment that tasks see."""
+    max_processes: int = 0
+    linger_seconds: float = _LOCAL.linger_seconds
+
+    def local(self) -> LocalConfig:
+        """Give the part that runs nodes on this machine."""
+        return LocalConfig(
+            images=self.images,
+            isolation=self.isolation,
+            log_cap=bytes_of(self.log_cap),
+            allow_host_path=self.allow_host_path,
+            allow_privileged=self.allow_privileged,
+            grace_seconds=self.grace_seconds,
+            pass_environment=self.pass_environment,
+            linger_seconds=self.linger_seconds,
+            max_processes=self.max_processes,
+        )
+
+    def artifact_config(self) -> ArtifactConfig:
+        """Give the part about artifacts."""
+        # Here, because the drivers behind it take longer to load than most commands run.
+        from tiphys.artifacts.config import ArtifactConfig  # noqa: PLC0415
+
+        return msgspec.convert(_artifact_value(msgspec.to_builtins(self)), ArtifactConfig)
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What one ``tiphys run`` was told besides its files, parameters and settings."""
+
+    data: Path
+    """The data directory."""
+    name: str = ""
+    """Takes the place of ``metadata.name`` and ``generateName``."""
+    entrypoint: str = ""
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    """Added to those of each workflow."""
+    log: bool = False
+    """Whether the watcher wants the lines that tasks write."""
+
+
+def _artifact_value(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what ``ArtifactConfig`` is made of."""
+    beside = {key: value[key] for key in _BESIDE if key in value}
+    return {**value.get("artifacts", {}), **beside}
+
+
+# ---------------------------------------------------------------------------- reading
+
+
+def load_config(
+    environment: Mapping[str, str],
+    *,
+    cwd: Path,
+    file: Path | None = None,
+    flags: Mapping[str, Any] | None = None,
+) -> Config:
+    """Read the settings; ``file`` (or ``TIPHYS_CONFIG``) takes the place of both files.
+
+    ``flags`` are settings under their names in a file; None stands for a flag that was not given.
+    Raises ConfigError with every problem of every place.
+    """
+    named = environment.get("TIPHYS_CONFIG")
+    given = file or (Path(named) if named else None)
+    paths = [given] if given else list(_found(environment, cwd))
+    joined: dict[str, Any] = {}
+    for path in paths:
+        _lay(joined, _read_file(path))
+    _lay(joined, _checked(_from_environment(environment), "environment", None))
+    _lay(joined, {key: value for key, value in (flags or {}).items() if value is not None})
+    _checked(joined, "command line", None)
+    return msgspec.convert(joined, Config)
+
+
+def data_dir(environment: Mapping[str, str]) -> Path:
+    """Give the folder of the store, logs and artifacts."""
+    if given := environment.get("TIPHYS_DATA_DIR"):
+        return Path(given).absolute()
+    return _xdg(environment, "XDG_DATA_HOME", ".local/share") / "tiphys"
+
+
+def _xdg(environment: Mapping[str, str], variable: str, fallback: str) -> Path:
+    given = environment.get(variable, "")
+    # The XDG rules say that a relative path is to be ignored.
+    return Path(given) if given.startswith("/") else _home(environment) / fallback
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    return Path(environment.get("HOME") or "/")
+
+
+def _found(environment: Mapping[str, str], cwd: Path) -> Iterator[Path]:
+    """Give the files that exist, the farthest first."""
+    user = _xdg(environment, "XDG_CONFIG_HOME", ".config") / "tiphys" / "config.yaml"
+    if user.is_file():
+        yield user
+    project = find_project_file(cwd, home=_home(environment))
+    if project:
+        yield project
+
+
+def find_project_file(cwd: Path, *, home: Path) -> Path | None:
+    """Look for ``tiphys.yaml`` from ``cwd`` upwards, no farther than the repository or home."""
+    for folder in (cwd, *cwd.parents):
+        if (folder / PROJECT_FILE).is_file():
+            return folder / PROJECT_FILE
+        if folder == home or (folder / ".git").exists():
+            return None
+    return None
+
+
+def _lay(joined: dict[str, Any], value: Mapping[str, Any]) -> None:
+    images = {**joined.get("images", {}), **value.get("images", {})}
+    joined.update(value)
+    if images:
+        joined["images"] = images
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        documents = yaml.load(path.read_bytes(), file=str(path))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except SpecError as error:
+        raise ConfigError(str(error)) from error
+    if len(documents) > 1:
+        raise ConfigError(f"{path}: holds more than one document")
+    return _checked(documents[0].value, str(path), documents[0]) if documents else {}
+
+
+# ---------------------------------------------------------------------------- checking
+
+
+def _checked(value: Any, source: str, document: yaml.Document | None) -> dict[str, Any]:
+    """Give the value made ready for Config; raise ConfigError with all that is wrong with it."""
+    report = Report(document)
+    clean = walk.Walk(report).walk(walk.type_info(Config), value, ())
+    if not report.problems:
+        _check_rules(clean, report)
+        _check_artifacts(clean, report)
+    if report.problems:
+        raise ConfigError("\n".join(_line(problem, source) for problem in report.problems))
+    checked: dict[str, Any] = clean
+    return checked
+
+
+def _line(problem: Problem, source: str) -> str:
+    return str(replace(problem, file=problem.file or source, code=ConfigError.code))
+
+
+def _check_rules(value: Mapping[str, Any], report: Report) -> None:
+    isolation = value.get("isolation", "auto")
+    if isolation not in ISOLATIONS:
+        message = f"{isolation[:40]!r} is none of {', '.join(ISOLATIONS)}"
+        report.add(("isolation",), message, hint=report.close_to(isolation, ISOLATIONS))
+    amounts: dict[tuple[str, ...], Any] = {("logCap",): value.get("logCap")}
+    amounts |= {("capacity", key): text for key, text in value.get("capacity", {}).items()}
+    for path, text in amounts.items():
+        try:
+            too_small = text is not None and bytes_of(text) < 1
+        except InvalidInputError as error:
+            report.add(path, str(error))
+        else:
+            if too_small:
+                report.add(path, f"{text} is too little to run anything")
+
+
+def _check_artifacts(value: Mapping[str, Any], report: Report) -> None:
+    """Look below the keys whose types are loaded only where they are used."""
+    if not any(value.get(key) for key in (*_BESIDE, "artifacts")):
+        return
+    from tiphys.artifacts.config import ArtifactConfig  # noqa: PLC0415
+
+    fields = walk.fields_of(walk.type_info(ArtifactConfig))
+    walker = walk.Walk(report)
+    for key in _BESIDE:
+        if key in value:
+            walker.walk(fields[key].info, value[key], (key,))
+    own = {key: item for key, item in fields.items() if key not in _BESIDE}
+    for key, item in value.get("artifacts", {}).items():
+        if key in own:
+            walker.walk(own[key].info, item, ("artifacts", key))
+        else:
+            walker.unknown(("artifacts", key), own)
+
+
+# ---------------------------------------------------------------------------- variables
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for variable, (path, read) in VARIABLES.items():
+        text = environment.get(variable, "")
+        if not text:
+            continue
+        *above, last = path
+        place = value
+        for part in above:
+            place = place.setdefault(part, {})
+        try:
+            place[last] = read(text)
+        except ValueError as error:
+            raise ConfigError(f"{variable}: {error}") from error
+    return value
+
+
+def _truth(text: str) -> bool:
+    if text.lower() in {"1", "true", "yes", "on"}:
+        return True
+    if text.lower() in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError(f"expected true or false, found {text[:40]!r}")
+
+
+VARIABLES: Mapping[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
+    "TIPHYS_NAMESPACE": (("namespace",), str),
+    "TIPHYS_ISOLATION": (("isolation",), str),
+    "TIPHYS_CAPACITY_CPU": (("capacity", "cpu"), str),
+    "TIPHYS_CAPACITY_MEMORY": (("capacity", "memory"), str),
+    "TIPHYS_LOG_CAP": (("logCap",), str),
+    "TIPHYS_GRACE_SECONDS": (("graceSeconds",), float),
+    "TIPHYS_ALLOW_HOST_PATH": (("allowHostPath",), _truth),
+    "TIPHYS_ALLOW_PRIVILEGED": (("allowPrivileged",), _truth),
+    "TIPHYS_MAX_PROCESSES": (("maxProcesses",), int),
+}
+"""Variables and the settings that they give. Maps and lists are for files."""

@@ -1,0 +1,3 @@
+"""The one loop that joins engine, scheduler, store and runtimes, and what it needs to start and
+recover.
+"""

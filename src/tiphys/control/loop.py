@@ -1,0 +1,397 @@
+"""The loop: take all waiting events, step the engine, plan, commit once, perform.
+
+Nothing is performed before it is committed, and everything that arrives while a commit is under
+way goes into the next one. Results of what is performed come back as events. There is no other
+loop and no other writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tiphys.control.locks import LockTable, Waiting
+from tiphys.control.record import Ledger
+from tiphys.control.task import attempt_id, make_task, make_work
+from tiphys.core.clock import Clock
+from tiphys.engine import command as cm
+from tiphys.engine import event as ev
+from tiphys.engine.lifecycle import step, take_effects
+from tiphys.engine.node import Node, Phase
+from tiphys.engine.run import Run
+from tiphys.errors import InvalidInputError
+from tiphys.ports import (
+    AttemptId,
+    Runtime,
+    RuntimeEvent,
+    Task,
+    TaskEnded,
+    TaskProgressed,
+    TaskReady,
+    TaskStarted,
+)
+from tiphys.scheduling import Resources, Scheduler, WorkId
+
+STOP_GRACE = 30.0
+
+
+class Watcher(Protocol):
+    """Sees what happens, after it is on record."""
+
+    def workflow(self, run: Run) -> None:
+        """A run began, or its own fields changed."""
+
+    def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
+        """Nodes changed."""
+
+    def note(self, text: str) -> None:
+        """Something that a person should know."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one turn of the loop gathers before it commits."""
+
+    starts: list[Task] = field(default_factory=list)
+    attaches: list[Task] = field(default_factory=list)
+    stops: list[AttemptId] = field(default_factory=list)
+    ended: list[AttemptId] = field(default_factory=list)
+    changed: dict[str, tuple[Run, dict[str, Node]]] = field(default_factory=dict)
+    headers: dict[str, Run] = field(default_factory=dict)
+    idle: set[str] = field(default_factory=set)
+    """Runs that have an attempt less."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    run: Run
+    command: cm.StartNode
+    running: bool = False
+    stopping: bool = False
+
+
+class Control:
+    """Drives all runs of one data directory."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        runtime: Runtime,
+        capacity: Resources,
+        clock: Clock,
+        watcher: Watcher,
+    ) -> None:
+        self.runs: dict[str, Run] = {}
+        self._ledger = ledger
+        self._runtime = runtime
+        self._capacity = capacity
+        self._scheduler = Scheduler(capacity)
+        self._clock = clock
+        self._watcher = watcher
+        self._locks = LockTable()
+        self._inbox: deque[tuple[str, ev.Event]] = deque()
+        self._results: deque[RuntimeEvent] = deque()
+        self._attempts: dict[AttemptId, _Attempt] = {}
+        self._busy: dict[str, int] = {}
+        """How many attempts of each run are waiting or running."""
+        self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
+        self._bell = asyncio.Event()
+        self._ended: dict[str, asyncio.Event] = {}
+        self._warned: set[str] = set()
+        self._turn = Turn()
+
+    # --- from outside -----------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Get the runtime ready."""
+        await self._runtime.open(self._take_results)
+
+    def add(self, run: Run) -> None:
+        """Take a run in; its events follow."""
+        self.runs[run.uid] = run
+        self._ended[run.uid] = asyncio.Event()
+        if run.ended:
+            self._ended[run.uid].set()
+        self._turn.headers[run.uid] = run
+
+    def send(self, uid: str, event: ev.Event) -> None:
+        """Let an event happen to a run at the next turn."""
+        self._inbox.append((uid, event))
+        self._bell.set()
+
+    def now(self) -> float:
+        """Tell the time."""
+        return self._clock.now()
+
+    async def ended(self, uid: str) -> None:
+        """Wait until a run is over, on record, and nothing of it runs any more."""
+        await self._ended[uid].wait()
+
+    def _take_results(self, events: Sequence[RuntimeEvent]) -> None:
+        self._results.extend(events)
+        self._bell.set()
+
+    # --- the loop ---------------------------------------------------------------------------
+
+    async def serve(self) -> None:
+        """Turn until cancelled."""
+        while True:
+            await self._bell.wait()
+            self._bell.clear()
+            await self.turn()
+
+    async def turn(self) -> None:
+        """Do one turn: events, plan, one commit, perform."""
+        now = self._clock.now()
+        self._digest(now)
+        self._plan(now)
+        turn, self._turn = self._turn, Turn()
+        await self._ledger.commit(turn.changed, turn.headers)
+        await self._perform(turn)
+        self._announce(turn)
+
+    def _digest(self, now: float) -> None:
+        """Step the engine for all that has happened, to the end."""
+        while self._results or self._inbox:
+            touched: dict[str, Run] = {}
+            while self._results:
+                self._translate(self._results.popleft())
+            while self._inbox:
+                uid, event = self._inbox.popleft()
+                run = self.runs.get(uid)
+                if run is not None:
+                    step(run, event)
+                    touched[uid] = run
+            for run in touched.values():
+                self._gather(run, now)
+
+    def _translate(self, result: RuntimeEvent) -> None:
+        """Turn news of a task into an event of its run."""
+        attempt = self._attempts.get(result.id)
+        if attempt is None:
+            if isinstance(result, TaskEnded):
+                self._turn.ended.append(result.id)
+            return
+        run, node, number = attempt.run, attempt.command.node, attempt.command.attempt
+        match result:
+            case TaskStarted():
+                event: ev.Event = ev.NodeStarted(
+                    at=result.at, node=node, attempt=number, host=result.host
+                )
+            case TaskReady():
+                event = ev.NodeReady(at=result.at, node=node, attempt=number, ip=result.ip)
+            case TaskProgressed():
+                event = ev.NodeProgressed(
+                    at=result.at, node=node, attempt=number, progress=result.progress
+                )
+            case TaskEnded():
+                self._release(result.id)
+                self._turn.ended.append(result.id)
+                event = _node_ended(result, node, number)
+        self._inbox.append((run.uid, event))
+
+    def _release(self, attempt: AttemptId) -> None:
+        self._scheduler.finished(WorkId(attempt))
+        self._forget(attempt)
+
+    def _forget(self, key: AttemptId) -> _Attempt:
+        attempt = self._attempts.pop(key)
+        uid = attempt.run.uid
+        self._busy[uid] -= 1
+        self._turn.idle.add(uid)
+        return attempt
+
+    def _gather(self, run: Run, now: float) -> None:
+        """Take over what the engine changed and wants."""
+        effects = take_effects(run)
+        if effects.nodes:
+            self._changed(run, effects.nodes)
+        if effects.header:
+            self._turn.headers[run.uid] = run
+        for command in effects.commands:
+            self._order(run, command, now)
+
+    def _changed(self, run: Run, nodes: Iterable[Node]) -> None:
+        _, known = self._turn.changed.setdefault(run.uid, (run, {}))
+        for node in nodes:
+            known[node.id] = node
+
+    def _order(self, run: Run, command: cm.Command, now: float) -> None:
+        match command:
+            case cm.StartNode():
+                self._queue(run, command, now)
+            case cm.StopNode():
+                self._stop(attempt_id(run, command.attempt))
+            case cm.WakeAt():
+                self._wake(run, command)
+            case cm.AcquireLocks():
+                self._acquire(run, command, now)
+            case cm.ReleaseLocks():
+                self._grant(self._freed(run, command.holder), now)
+            case cm.ReadMemo():
+                self._read_memo(run, command, now)
+            case cm.SaveMemo():
+                self._ledger.save_memo(run, command, now)
+            case cm.EmitMetric():
+                self._ledger.metrics.append((run.uid, command))
+
+    # --- starting and stopping --------------------------------------------------------------
+
+    def _queue(self, run: Run, command: cm.StartNode, now: float) -> None:
+        key = attempt_id(run, command.attempt)
+        self._attempts[key] = _Attempt(run, command)
+        self._busy[run.uid] = self._busy.get(run.uid, 0) + 1
+        try:
+            work, warnings = make_work(run, command, self._capacity, now)
+        except InvalidInputError as error:
+            self._refuse(key, str(error), now)
+            return
+        for warning in warnings:
+            self._warn_once(f"{run.nodes[command.node].template_name} {warning}: cut down to fit")
+        if command.again and run.nodes[command.node].ours.admitted:
+            self._scheduler.adopt(work, now)
+            self._attempts[key].running = True
+            self._turn.attaches.append(make_task(run, command, now))
+            return
+        refusal = self._scheduler.submit(work)
+        if refusal is not None:
+            self._refuse(key, str(refusal), now)
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            self._watcher.note(text)
+
+    def _refuse(self, key: AttemptId, message: str, now: float) -> None:
+        attempt = self._forget(key)
+        event = ev.NodeEnded(
+            at=now,
+            node=attempt.command.node,
+            attempt=attempt.command.attempt,
+            phase="Error",
+            message=message,
+        )
+        self._inbox.append((attempt.run.uid, event))
+
+    def _plan(self, now: float) -> None:
+        """Ask the scheduler what may start; note on each node that it was let in."""
+        for work_id in self._scheduler.plan(now).starts:
+            attempt = self._attempts[work_id]
+            node = attempt.run.nodes[attempt.command.node]
+            attempt.running = True
+            node.ours.admitted = True
+            self._changed(attempt.run, (node,))
+            self._turn.starts.append(make_task(attempt.run, attempt.command, now))
+
+    def _stop(self, key: AttemptId) -> None:
+        attempt = self._attempts.get(key)
+        if attempt is None:
+            return
+        if attempt.running:
+            attempt.stopping = True
+            self._turn.stops.append(key)
+        else:
+            self._scheduler.withdraw(WorkId(key))
+            self._forget(key)
+
+    async def _perform(self, turn: Turn) -> None:
+        """Do what was committed."""
+        if turn.attaches:
+            await self._runtime.attach(turn.attaches)
+        if turn.starts:
+            await self._runtime.start(turn.starts)
+        if turn.stops:
+            await self._runtime.stop(turn.stops, grace=STOP_GRACE)
+        if turn.ended:
+            await self._runtime.acknowledge(turn.ended)
+
+    def _announce(self, turn: Turn) -> None:
+        for run in turn.headers.values():
+            self._watcher.workflow(run)
+        for run, nodes in turn.changed.values():
+            self._watcher.nodes(run, tuple(nodes.values()))
+        for uid in (*turn.headers, *turn.idle):
+            known = self.runs.get(uid)
+            if known is not None and known.ended and not self._busy.get(uid):
+                self._ended[uid].set()
+                self._busy.pop(uid, None)
+                del self.runs[uid]
+
+    # --- time, locks, memory ----------------------------------------------------------------
+
+    def _wake(self, run: Run, command: cm.WakeAt) -> None:
+        key = (run.uid, command.node)
+        known = self._timers.pop(key, None)
+        if known is not None:
+            known.cancel()
+        delay = max(0.0, command.at - self._clock.now())
+        loop = asyncio.get_running_loop()
+        self._timers[key] = loop.call_later(delay, self._ring, key, command.at)
+
+    def _ring(self, key: tuple[str, str], at: float) -> None:
+        del self._timers[key]
+        self.send(key[0], ev.Woken(at=max(at, self._clock.now()), node=key[1]))
+
+    def _acquire(self, run: Run, command: cm.AcquireLocks, now: float) -> None:
+        holder = (run.uid, command.holder)
+        answer = self._locks.acquire(
+            holder, command.locks, priority=command.priority, created_at=run.created_at
+        )
+        event: ev.Event
+        if isinstance(answer, Waiting):
+            event = ev.LocksAwaited(
+                at=now, holder=command.holder, lock=answer.lock, message=answer.message
+            )
+        else:
+            event = ev.LocksGranted(at=now, holder=command.holder)
+        self._inbox.append((run.uid, event))
+
+    def _freed(self, run: Run, holder: str) -> list[tuple[str, str]]:
+        if holder == "*":
+            return self._locks.release_run(run.uid)
+        return self._locks.release((run.uid, holder))
+
+    def _grant(self, holders: Iterable[tuple[str, str]], now: float) -> None:
+        for uid, holder in holders:
+            self._inbox.append((uid, ev.LocksGranted(at=now, holder=holder)))
+
+    def _read_memo(self, run: Run, command: cm.ReadMemo, now: float) -> None:
+        outputs = self._ledger.read_memo(run, command, now)
+        event = ev.MemoRead(at=now, node=command.node, hit=outputs is not None, outputs=outputs)
+        self._inbox.append((run.uid, event))
+
+    async def close(self) -> None:
+        """Let go of the runtime and the timers; tasks keep running."""
+        for timer in self._timers.values():
+            timer.cancel()
+        await self._runtime.close()
+
+    def stop_everything(self, strategy: ev.Shutdown, message: Callable[[Run], str]) -> None:
+        """Ask all runs to end."""
+        for uid, run in self.runs.items():
+            if not run.ended:
+                stopped = ev.RunStopped(
+                    at=self._clock.now(), strategy=strategy, message=message(run)
+                )
+                self.send(uid, stopped)
+
+
+def _node_ended(result: TaskEnded, node: str, attempt: int) -> ev.NodeEnded:
+    return ev.NodeEnded(
+        at=result.at,
+        node=node,
+        attempt=attempt,
+        phase=str(Phase(result.phase)),
+        message=result.message,
+        outputs=result.outputs,
+        containers=tuple(
+            ev.ContainerEnded(name=each.name, phase=each.phase, message=each.message)
+            for each in result.containers
+        ),
+        cpu_seconds=result.usage.cpu_seconds,
+        memory_bytes=result.usage.memory_bytes,
+    )

@@ -1,0 +1,157 @@
+"""What the loop puts on record.
+
+runs and nodes as rows, one transaction a turn, on one writer thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import msgspec
+
+from tiphys.engine import command as cm
+from tiphys.engine.node import Node
+from tiphys.engine.run import Run
+from tiphys.spec import model
+from tiphys.store import Store
+from tiphys.store.row import Batch, MemoRow, NodeRow, WorkflowHeader, WorkflowRow
+from tiphys.wire.argo import encode_node
+
+T = TypeVar("T")
+_encode = msgspec.json.Encoder().encode
+_decode_outputs = msgspec.json.Decoder(model.Outputs).decode
+
+
+class Ledger:
+    """The store as the loop sees it. All writes go through its one thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
+        self._memos: dict[tuple[str, str, str], tuple[model.Outputs | None, float]] = {}
+        self._new_memos: list[MemoRow] = []
+        self._submitted: list[WorkflowRow] = []
+        self.metrics: list[tuple[str, cm.EmitMetric]] = []
+
+    def submit(self, row: WorkflowRow) -> None:
+        """Put a new workflow into the next commit."""
+        self._submitted.append(row)
+
+    async def commit(
+        self, changed: Mapping[str, tuple[Run, Mapping[str, Node]]], headers: Mapping[str, Run]
+    ) -> None:
+        """Write everything in one transaction; return when it is durable."""
+        if not changed and not headers and not self._submitted and not self._new_memos:
+            return
+        batch = Batch(
+            submitted=self._submitted,
+            headers=[header_of(run) for run in headers.values()],
+            nodes=[
+                node_row(uid, node)
+                for uid, (_, nodes) in changed.items()
+                for node in nodes.values()
+            ],
+            memos=self._new_memos,
+        )
+        self._submitted, self._new_memos = [], []
+        await self._in_thread(lambda: self._store.commit(batch))
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def save_memo(self, run: Run, command: cm.SaveMemo, now: float) -> None:
+        """Remember outputs; they can be read at once and are durable with the next commit."""
+        self._memos[run.namespace, command.cache, command.key] = (command.outputs, now)
+        self._new_memos.append(
+            MemoRow(
+                namespace=run.namespace,
+                cache=command.cache,
+                key=command.key,
+                node_id=command.node,
+                outputs=_encode(command.outputs or model.Outputs()),
+                at=now,
+            )
+        )
+
+    def read_memo(self, run: Run, command: cm.ReadMemo, now: float) -> model.Outputs | None:
+        """Give remembered outputs that are young enough."""
+        key = (run.namespace, command.cache, command.key)
+        known = self._memos.get(key)
+        if known is None:
+            stored = self._store.memo(*key)
+            if stored is None:
+                return None
+            known = self._memos[key] = (_decode_outputs(stored.outputs), stored.at)
+        outputs, at = known
+        if command.max_age is not None and now - at > command.max_age:
+            return None
+        return outputs or model.Outputs()
+
+    def close(self) -> None:
+        """Finish writing and close the store."""
+        self._thread.submit(self._store.close).result()
+        self._thread.shutdown()
+
+
+def header_of(run: Run) -> WorkflowHeader:
+    """Give the fields of a run that change."""
+    return WorkflowHeader(
+        uid=run.uid,
+        phase=run.phase,
+        message=run.message,
+        started_at=run.started_at,
+        finished_at=run.finished_at,
+        progress=progress_of(run),
+        labels=dict(run.labels),
+        annotations=dict(run.annotations),
+        outputs=None if run.outputs is None else _encode(run.outputs),
+        shutdown=str(run.shutdown),
+        suspended=run.suspended,
+        starts=run.starts,
+    )
+
+
+def progress_of(run: Run) -> str:
+    """Give ``done/all`` over the pods there are, as Argo counts it."""
+    return f"{run.pods_done}/{run.pods}"
+
+
+def node_row(uid: str, node: Node) -> NodeRow:
+    """Write a node as a row."""
+    return NodeRow(
+        uid=uid,
+        id=node.id,
+        seq=node.ours.seq,
+        phase=str(node.phase),
+        type=str(node.type),
+        name=node.name,
+        body=encode_node(node),
+    )
+
+
+def row_of(
+    run: Run,
+    *,
+    manifest: model.Workflow,
+    library: bytes,
+    source: str = "",
+) -> WorkflowRow:
+    """Write a run that is new as a row."""
+    return WorkflowRow(
+        uid=run.uid,
+        name=run.name,
+        namespace=run.namespace,
+        created_at=run.created_at,
+        priority=run.spec.priority or 0,
+        queue="default",
+        labels=dict(run.labels),
+        annotations=dict(run.annotations),
+        suspended=run.suspended,
+        manifest=_encode(manifest),
+        spec=_encode(run.spec),
+        library=library,
+        source=source,
+    )

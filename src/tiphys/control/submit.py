@@ -1,0 +1,167 @@
+"""From files to runs: parse, check, name, merge. Nothing is stored before all of it is sound."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from dataclasses import replace as change
+
+import msgspec
+
+from tiphys.errors import NotFoundError, Problem, SpecError
+from tiphys.spec import model
+from tiphys.spec.library import Library
+from tiphys.spec.merge import resolve_spec
+from tiphys.spec.parse import Bundle, Parsed, parse_files
+from tiphys.spec.validate import validate_workflow
+
+# Kubernetes' letters for generated names: no vowels, so no words; nothing that looks like another.
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+replace = msgspec.structs.replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """What the command line or an API call changes about a workflow."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    generate_name: str = ""
+    entrypoint: str = ""
+    namespace: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    priority: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A workflow that is ready to run."""
+
+    workflow: model.Workflow
+    """As submitted, with its final name."""
+    spec: model.WorkflowSpec
+    """What really runs."""
+    source: str = ""
+
+
+class RejectedError(SpecError):
+    """Workflows that are not sound; each as Argo would show it, failed before it began."""
+
+    def __init__(self, problems: Iterable[Problem], workflows: Iterable[model.Workflow]) -> None:
+        super().__init__(tuple(problems))
+        self.workflows = tuple(workflows)
+
+
+def read_files(files: Iterable[tuple[str, bytes]]) -> Bundle:
+    """Parse files; raise SpecError with all problems, warnings among them, if any is an error."""
+    bundle = parse_files(files)
+    if bundle.errors:
+        raise SpecError(bundle.problems)
+    return bundle
+
+
+def prepare(
+    parsed: Parsed[model.Workflow],
+    library: Library,
+    overrides: Overrides,
+    defaults: model.WorkflowSpec | None = None,
+) -> Submission:
+    """Make a workflow ready, or raise RejectedError."""
+    workflow = _named(_overridden(parsed.value, overrides), library.namespace)
+    source = parsed.document.file
+    try:
+        spec = resolve_spec(workflow, library, defaults)
+    except NotFoundError as error:
+        problem = Problem(
+            code="invalid_spec", message=str(error), path="spec.workflowTemplateRef", file=source
+        )
+        line, column = parsed.document.place(("spec", "workflowTemplateRef"))
+        problem = change(problem, line=line, column=column)
+        raise RejectedError([problem], [_shown(workflow, "Error", str(error))]) from None
+    problems = [p for p in validate_workflow(workflow, library, parsed.document) if not p.warning]
+    if problems:
+        message = f"invalid spec: {problems[0].path}: {problems[0].message}"
+        raise RejectedError(problems, [_shown(workflow, "Failed", message)])
+    return Submission(workflow, spec, source)
+
+
+def _overridden(workflow: model.Workflow, overrides: Overrides) -> model.Workflow:
+    meta, spec = workflow.metadata, workflow.spec
+    if overrides.name:
+        meta = replace(meta, name=overrides.name, generate_name="")
+    elif overrides.generate_name:
+        meta = replace(meta, name="", generate_name=overrides.generate_name)
+    if overrides.namespace:
+        meta = replace(meta, namespace=overrides.namespace)
+    if overrides.labels:
+        meta = replace(meta, labels={**meta.labels, **overrides.labels})
+    if overrides.entrypoint:
+        spec = replace(spec, entrypoint=overrides.entrypoint)
+    if overrides.priority is not None:
+        spec = replace(spec, priority=overrides.priority)
+    if overrides.parameters:
+        spec = replace(spec, arguments=_with_parameters(spec.arguments, overrides.parameters))
+    return replace(workflow, metadata=meta, spec=spec)
+
+
+def _with_parameters(arguments: model.Arguments, values: Mapping[str, str]) -> model.Arguments:
+    kept = [
+        replace(p, value=values[p.name], value_from=None) if p.name in values else p
+        for p in arguments.parameters
+    ]
+    known = {p.name for p in kept}
+    added = [
+        model.Parameter(name=name, value=value)
+        for name, value in values.items()
+        if name not in known
+    ]
+    return replace(arguments, parameters=(*kept, *added))
+
+
+def _named(workflow: model.Workflow, namespace: str) -> model.Workflow:
+    meta = workflow.metadata
+    name = meta.name
+    if not name:
+        tail = "".join(secrets.choice(_LETTERS) for _ in range(5))
+        name = f"{meta.generate_name or 'workflow-'}{tail}"
+    return replace(
+        workflow, metadata=replace(meta, name=name, namespace=meta.namespace or namespace)
+    )
+
+
+def _shown(workflow: model.Workflow, phase: str, message: str) -> model.Workflow:
+    return replace(workflow, status={"phase": phase, "message": message})
+
+
+def freeze(library: Library) -> bytes:
+    """Write what a run may refer to, secrets left out, so that a restart sees the same."""
+    return msgspec.json.encode(
+        {
+            "namespace": library.namespace,
+            "workflowTemplates": list(library.workflow_templates.values()),
+            "clusterWorkflowTemplates": list(library.cluster_workflow_templates.values()),
+            "configMaps": list(library.config_maps.values()),
+        }
+    )
+
+
+class _Frozen(msgspec.Struct, rename="camel"):
+    namespace: str
+    workflow_templates: list[model.WorkflowTemplate]
+    cluster_workflow_templates: list[model.ClusterWorkflowTemplate]
+    config_maps: list[model.ConfigMap]
+
+
+def thaw(text: bytes) -> Library:
+    """Read what ``freeze`` wrote."""
+    frozen = msgspec.json.decode(text, type=_Frozen)
+    own = frozen.namespace
+    return Library(
+        namespace=own,
+        workflow_templates={
+            (t.metadata.namespace or own, t.metadata.name): t for t in frozen.workflow_templates
+        },
+        cluster_workflow_templates={t.metadata.name: t for t in frozen.cluster_workflow_templates},
+        config_maps={(c.metadata.namespace or own, c.metadata.name): c for c in frozen.config_maps},
+    )

@@ -1,0 +1,1 @@
+"""The small words of Kubernetes and Argo: quantities, durations, names and ids. Pure."""

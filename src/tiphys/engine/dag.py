@@ -1,0 +1,516 @@
+"""DAG templates: tasks that start as soon as what they depend on has ended.
+
+Each task knows how many of its dependencies are still to end, so a task's end costs as much as it
+has dependants, however large the graph. Only tasks that a target needs ever get a node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tiphys.engine import leaf, locks, metric
+from tiphys.engine.dagphase import dag_phase
+from tiphys.engine.hook import Hooks, check, has_hooks
+from tiphys.engine.loop import expand_loop, expands, passes
+from tiphys.engine.node import Node, NodeType, Phase
+from tiphys.engine.outputs import outbound, publish, template_outputs
+from tiphys.engine.reference import resolve_step
+from tiphys.engine.resolve import UnresolvedError
+from tiphys.engine.run import Call, HardError, Run, add_node, set_phase
+from tiphys.engine.scope import Facts, Scope, aggregate, artifacts_of, facts_of
+from tiphys.engine.shield import shield
+from tiphys.engine.steps import default_outputs
+from tiphys.engine.throttle import FAIL_FAST, blocked, failed_fast
+from tiphys.errors import ExpressionError
+from tiphys.spec import model
+from tiphys.spec.expression import Depends, parse_depends
+
+if TYPE_CHECKING:
+    from tiphys.engine.resolve import Prepared
+
+_PLAIN = re.compile(r"\s*[\w-]+(\s*&&\s*[\w-]+)*\s*")
+
+
+@dataclass(slots=True, eq=False)
+class TaskState:
+    """One task that is needed."""
+
+    task: model.DAGTask
+    needs: tuple[str, ...]
+    rule: Depends | None
+    """None: every dependency must have gone well."""
+    waits: int
+    """Dependencies that have not ended."""
+    feeds: list[str] = field(default_factory=list)
+    """Tasks that depend on this one."""
+    node: Node | None = None
+    members: list[Node] = field(default_factory=list)
+    """The nodes of a loop."""
+    open: int = 0
+    """Of these the ones that are not done, or not started."""
+    hooks: dict[str, Hooks] = field(default_factory=dict)
+    done: bool = False
+    facts: Facts | None = None
+
+
+@dataclass(slots=True, eq=False)
+class DagFrame:
+    """A DAG template under way."""
+
+    call: Call
+    prepared: Prepared
+    template: model.Template
+    node: Node
+    targets: tuple[str, ...]
+    tasks: dict[str, TaskState]
+    open: int
+    ready: deque[tuple[TaskState, model.DAGTask]] = field(default_factory=deque)
+    begun: bool = False
+
+    def pump(self, run: Run) -> None:
+        """Begin, or start what may be started."""
+        if not self.begun:
+            self.begun = True
+            for state in list(self.tasks.values()):
+                if state.waits == 0:
+                    _consider(run, self, state)
+        _pump(run, self)
+        _close_if_done(run, self)
+
+
+def start(run: Run, call: Call, prepared: Prepared, template: model.Template) -> Node:
+    """Begin a DAG template, or take it up where it was left."""
+    node = run.node_named(call.name)
+    if node is None:
+        node = add_node(run, call, NodeType.DAG, Phase.RUNNING)
+    elif node.phase is Phase.PENDING:
+        set_phase(run, node, Phase.RUNNING, "")
+    if node.inputs is None and (template.inputs.parameters or template.inputs.artifacts):
+        node.inputs = template.inputs
+    assert template.dag is not None
+    tasks = {task.name: task for task in template.dag.tasks}
+    rules = {name: _rule(task) for name, task in tasks.items()}
+    targets = _targets(template.dag, rules)
+    states = _needed(tasks, rules, targets)
+    frame = DagFrame(call, prepared, template, node, targets, states, len(states))
+    run.frames[node.id] = frame
+    run.dirty[frame] = None
+    return node
+
+
+def _rule(task: model.DAGTask) -> tuple[tuple[str, ...], Depends | None]:
+    if not task.depends:
+        return tuple(dict.fromkeys(task.dependencies)), None
+    if _PLAIN.fullmatch(task.depends):
+        return tuple(dict.fromkeys(re.findall(r"[\w-]+", task.depends))), None
+    rule = parse_depends(task.depends)
+    return rule.tasks, rule
+
+
+def _targets(
+    dag: model.DAGTemplate, rules: dict[str, tuple[tuple[str, ...], Depends | None]]
+) -> tuple[str, ...]:
+    if dag.target:
+        return tuple(name for name in dag.target.split(" ") if name)
+    needed = {name for needs, _ in rules.values() for name in needs}
+    return tuple(sorted(name for name in rules if name not in needed))
+
+
+def _needed(
+    tasks: dict[str, model.DAGTask],
+    rules: dict[str, tuple[tuple[str, ...], Depends | None]],
+    targets: Iterable[str],
+) -> dict[str, TaskState]:
+    """Give the tasks that the targets need, each after what it depends on."""
+    found: dict[str, TaskState] = {}
+    todo = [(name, False) for name in reversed(tuple(targets))]
+    while todo:
+        name, expanded = todo.pop()
+        if name in found:
+            continue
+        if name not in tasks:
+            raise UnresolvedError(f"target {name} does not exist")
+        needs, rule = rules[name]
+        if expanded:
+            found[name] = TaskState(tasks[name], needs, rule, len(needs))
+            continue
+        todo.append((name, True))
+        todo.extend((need, False) for need in reversed(needs) if need not in found)
+    for name, state in found.items():
+        for need in state.needs:
+            found[need].feeds.append(name)
+    return found
+
+
+def _consider(run: Run, frame: DagFrame, state: TaskState) -> None:
+    """All dependencies of a task have ended: run it, or pass it over."""
+    name = _node_name(frame, state.task)
+    known = run.node_named(name)
+    if known is not None and known.ended and known.type is not NodeType.TASK_GROUP:
+        _adopt(run, frame, state, known)
+        return
+    try:
+        if known is None and state.needs and not _wanted(run, frame, state):
+            why = "omitted: depends condition not met"
+            _pass_over(run, frame, state, state.task, Phase.OMITTED, why)
+            return
+        tasks = _expanded(run, frame, state)
+    except (UnresolvedError, ExpressionError) as error:
+        _pass_over(run, frame, state, state.task, Phase.ERROR, str(error))
+        return
+    if expands(state.task):
+        if not tasks:
+            _pass_over(run, frame, state, state.task, Phase.SKIPPED, "Skipped, empty params")
+            return
+        state.node = known or _group(run, frame, state)
+        run.waiters[state.node.id] = (_task_changed, (frame, state))
+        state.open = len(tasks)
+    frame.ready.extend((state, task) for task in tasks)
+
+
+def _node_name(frame: DagFrame, task: model.DAGTask) -> str:
+    return f"{frame.node.name}.{task.name}"
+
+
+def _wanted(run: Run, frame: DagFrame, state: TaskState) -> bool:
+    if state.rule is not None:
+        return state.rule.evaluate(lambda task, result: _has(run, frame, task, result))
+    return all(_went_well(frame.tasks[name]) for name in state.needs)
+
+
+def _went_well(state: TaskState) -> bool:
+    node, rule = state.node, state.task.continue_on
+    assert node is not None
+    if node.phase in {Phase.SUCCEEDED, Phase.SKIPPED} or node.daemoned:
+        return True
+    if rule is None:
+        return False
+    return (rule.error and node.phase is Phase.ERROR) or (
+        rule.failed and node.phase is Phase.FAILED
+    )
+
+
+_RESULTS = {
+    "Succeeded": Phase.SUCCEEDED,
+    "Failed": Phase.FAILED,
+    "Errored": Phase.ERROR,
+    "Skipped": Phase.SKIPPED,
+    "Omitted": Phase.OMITTED,
+}
+
+
+def _has(run: Run, frame: DagFrame, task: str, result: str) -> bool:
+    state = frame.tasks[task]
+    node = state.node
+    assert node is not None
+    if result in _RESULTS:
+        return node.phase is _RESULTS[result]
+    if result == "Daemoned":
+        return bool(node.daemoned) and node.phase is not Phase.PENDING
+    phases = [member.phase for member in state.members]
+    if result == "AnySucceeded":
+        return Phase.SUCCEEDED in phases
+    return bool(phases) and all(phase is Phase.FAILED for phase in phases)
+
+
+def _expanded(run: Run, frame: DagFrame, state: TaskState) -> list[model.DAGTask]:
+    scope = _scope(run, frame, state)
+    task = resolve_step(state.task, scope, _absent(frame))
+    return list(expand_loop(task, scope)) if expands(task) else [task]
+
+
+def _absent(frame: DagFrame) -> Callable[[str], bool]:
+    def absent(tag: str) -> bool:
+        parts = tag.split(".")
+        state = frame.tasks.get(parts[1]) if len(parts) > 2 else None
+        node = state.node if state is not None else None
+        return node is not None and node.phase in {Phase.SKIPPED, Phase.OMITTED}
+
+    return absent
+
+
+def _scope(run: Run, frame: DagFrame, state: TaskState | None) -> Scope:
+    """Give what a task can see: its ancestors; with no task, all that ended."""
+    ancestors: set[str] | None = None
+
+    def visible(name: str) -> TaskState | None:
+        nonlocal ancestors
+        other = frame.tasks.get(name)
+        if other is None or other.node is None or state is None or name in state.needs:
+            return other if other is not None and other.node is not None else None
+        if ancestors is None:
+            ancestors = _ancestors(frame, state)
+        return other if name in ancestors else None
+
+    def names() -> Iterable[str]:
+        return list(frame.tasks) if state is None else _ancestors(frame, state)
+
+    def facts(name: str) -> Facts | None:
+        other = visible(name)
+        return None if other is None else _facts(run, frame, other)
+
+    def artifacts(name: str) -> dict[str, model.Artifact]:
+        other = visible(name)
+        return {} if other is None or other.node is None else artifacts_of(run, other.node)
+
+    scope = Scope(
+        run, prefix="tasks.", siblings=facts, sibling_names=names, sibling_artifacts=artifacts
+    )
+    scope.add_inputs(frame.template.inputs)
+    return scope
+
+
+def _ancestors(frame: DagFrame, state: TaskState) -> set[str]:
+    found: set[str] = set()
+    todo = list(state.needs)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo.extend(frame.tasks[name].needs)
+    return found
+
+
+def _facts(run: Run, frame: DagFrame, state: TaskState) -> Facts:
+    node = state.node
+    assert node is not None
+    if state.facts is not None and node.ended:
+        return state.facts
+    facts = facts_of(run, node)
+    if node.type is NodeType.TASK_GROUP:
+        try:
+            facts = {**facts, **aggregate(state.members)}
+        except ValueError as error:
+            raise UnresolvedError(str(error)) from None
+    elif node.phase in {Phase.SKIPPED, Phase.OMITTED}:
+        for name, value in default_outputs(run, frame.prepared, state.task).items():
+            facts.setdefault(f"outputs.parameters.{name}", shield(value))
+    state.facts = facts
+    return facts
+
+
+def _parents(run: Run, frame: DagFrame, state: TaskState) -> tuple[str, ...]:
+    if state.node is not None and state.node.type is NodeType.TASK_GROUP:
+        return (state.node.id,)
+    if not state.needs:
+        return (frame.node.id,)
+    found: dict[str, None] = {}
+    for name in state.needs:
+        node = frame.tasks[name].node
+        assert node is not None
+        found.update(dict.fromkeys(outbound(run, node.id)))
+    return tuple(found)
+
+
+def _call(run: Run, frame: DagFrame, state: TaskState, task: model.DAGTask) -> Call:
+    return Call(
+        name=_node_name(frame, task),
+        holder=task,
+        base=frame.prepared.base,
+        arguments=task.arguments,
+        boundary=frame.node,
+        tell=_task_changed,
+        frame=(frame, state),
+        parents=_parents(run, frame, state),
+        on_exit=frame.call.on_exit,
+        depth=frame.call.depth + 1,
+    )
+
+
+def _group(run: Run, frame: DagFrame, state: TaskState) -> Node:
+    call = _call(run, frame, state, state.task)
+    return add_node(run, call, NodeType.TASK_GROUP, Phase.RUNNING)
+
+
+def _pass_over(
+    run: Run, frame: DagFrame, state: TaskState, task: model.DAGTask, phase: Phase, why: str
+) -> None:
+    call = _call(run, frame, state, task)
+    known = run.node_named(call.name)
+    if known is None:
+        known = add_node(run, call, NodeType.SKIPPED, phase, message=why)
+    elif not known.ended:
+        set_phase(run, known, Phase.ERROR, why)
+    _adopt(run, frame, state, known)
+
+
+def _adopt(run: Run, frame: DagFrame, state: TaskState, node: Node) -> None:
+    """Note a node of the task: the task itself, or one of its loop."""
+    run.waiters[node.id] = (_task_changed, (frame, state))
+    if state.node is not None and state.node.type is NodeType.TASK_GROUP and node is not state.node:
+        state.members.append(node)
+    else:
+        state.node = node
+    if has_hooks(state.task):
+        _watch_hooks(run, frame, state, node)
+    run.notify(node)
+
+
+def _watch_hooks(run: Run, frame: DagFrame, state: TaskState, node: Node) -> None:
+    state.hooks[node.id] = Hooks(
+        holder=state.task,
+        node=node,
+        prefix=f"tasks.{state.task.name}",
+        base=frame.prepared.base,
+        boundary=frame.node,
+        scope=_scope(run, frame, state),
+        done=lambda run: _task_changed(run, (frame, state), node),
+        depth=frame.call.depth + 1,
+    )
+
+
+def _pump(run: Run, frame: DagFrame) -> None:
+    if frame.node.ended:
+        return
+    while frame.ready:
+        state, task = frame.ready[0]
+        known = run.node_named(_node_name(frame, task))
+        if known is None and (why := blocked(run, frame)):
+            if why == FAIL_FAST:
+                break
+            return
+        frame.ready.popleft()
+        _launch(run, frame, state, task)
+
+
+def _launch(run: Run, frame: DagFrame, state: TaskState, task: model.DAGTask) -> None:
+    try:
+        if not passes(task.when):
+            why = f"when '{task.when}' evaluated false"
+            _pass_over(run, frame, state, task, Phase.SKIPPED, why)
+            return
+    except ExpressionError as error:
+        _pass_over(run, frame, state, task, Phase.ERROR, str(error))
+        return
+    call = _call(run, frame, state, task)
+    try:
+        node = run.execute(run, call)
+    except HardError as error:
+        _pass_over(run, frame, state, task, Phase.ERROR, f"task '{call.name}' errored: {error}")
+        return
+    _adopt(run, frame, state, node)
+
+
+def _task_changed(run: Run, where: tuple[DagFrame, TaskState], node: Node) -> None:
+    """A node of a task moved."""
+    frame, state = where
+    if frame.node.ended:
+        return
+    run.hard.pop(node.id, None)
+    if node.id in state.hooks and not _hooks_done(run, frame, state, node):
+        return
+    if not node.fulfilled or state.done:
+        return
+    if state.node is None or state.node.type is not NodeType.TASK_GROUP or node is state.node:
+        _finish(run, frame, state)
+    else:
+        _member_done(run, frame, state)
+
+
+def _hooks_done(run: Run, frame: DagFrame, state: TaskState, node: Node) -> bool:
+    hooks = state.hooks[node.id]
+    try:
+        check(run, hooks)
+    except (UnresolvedError, ExpressionError, HardError) as error:
+        if not node.ended:
+            set_phase(run, node, Phase.ERROR, str(error))
+        return True
+    return hooks.finished
+
+
+def _member_done(run: Run, frame: DagFrame, state: TaskState) -> None:
+    """A node of a loop is done; the group ends with the last."""
+    group = state.node
+    assert group is not None
+    if len(state.members) < state.open or group.ended:
+        return
+    if not all(_is_done(state, member) for member in state.members):
+        return
+    phase = Phase.SUCCEEDED
+    for member in state.members:
+        if member.unsuccessful:
+            phase = member.phase
+    set_phase(run, group, phase)
+    if has_hooks(state.task):
+        _watch_hooks(run, frame, state, group)
+
+
+def _is_done(state: TaskState, member: Node) -> bool:
+    hooks = state.hooks.get(member.id)
+    return member.fulfilled and (hooks is None or hooks.finished)
+
+
+def _finish(run: Run, frame: DagFrame, state: TaskState) -> None:
+    """A task is done: look at those that wait for it."""
+    state.done = True
+    frame.open -= 1
+    run.dirty[frame] = None
+    if not leaf.may_run(run, frame.call.on_exit):
+        return
+    for name in state.feeds:
+        other = frame.tasks[name]
+        other.waits -= 1
+        if other.waits == 0:
+            _consider(run, frame, other)
+
+
+def _close_if_done(run: Run, frame: DagFrame) -> None:
+    if frame.node.ended or not frame.begun:
+        return
+    if failed_fast(run, frame):
+        _end(run, frame, Phase.FAILED, FAIL_FAST)
+        return
+    if not leaf.may_run(run, frame.call.on_exit):
+        if all(state.done or state.node is None for state in frame.tasks.values()):
+            _end(run, frame, Phase.FAILED, None)
+        return
+    if frame.open > 0:
+        return
+    assert frame.template.dag is not None
+    fail_fast = frame.template.dag.fail_fast is not False
+    phase = dag_phase(run, frame.node, _target_states(frame), fail_fast=fail_fast)
+    if phase is Phase.SUCCEEDED:
+        _succeed(run, frame)
+    else:
+        _end(run, frame, phase, None)
+
+
+def _target_states(frame: DagFrame) -> list[tuple[model.DAGTask, Node]]:
+    states = [frame.tasks[name] for name in frame.targets]
+    return [(state.task, state.node) for state in states if state.node is not None]
+
+
+def _succeed(run: Run, frame: DagFrame) -> None:
+    scope = _scope(run, frame, None)
+    try:
+        for state in frame.tasks.values():
+            if state.node is not None:
+                publish(run, state.node.outputs)
+        outputs = template_outputs(frame.template, scope)
+    except (UnresolvedError, ExpressionError) as error:
+        run.hard[frame.node.id] = str(error)
+        _end(run, frame, Phase.ERROR, str(error))
+        return
+    if outputs is not None:
+        frame.node.outputs = outputs
+    locks.save_memo(run, frame.node)
+    _end(run, frame, Phase.SUCCEEDED, None)
+
+
+def _end(run: Run, frame: DagFrame, phase: Phase, message: str | None) -> None:
+    found: list[str] = []
+    for name in frame.targets:
+        node = frame.tasks[name].node
+        if node is not None:
+            found.extend(outbound(run, node.id))
+    frame.node.outbound_nodes = tuple(found)
+    run.frames.pop(frame.node.id, None)
+    run.parked.pop(frame, None)
+    set_phase(run, frame.node, phase, message)
+    leaf.end_daemons(run, frame.node.id)
+    if frame.template.metrics is not None:
+        metric.emit_for_node(run, frame.node, frame.template.metrics)

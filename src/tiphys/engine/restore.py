@@ -1,0 +1,60 @@
+"""Taking a run up again from what was stored: the same code that starts nodes finds them there.
+
+Commands for whatever is under way are emitted again; performing a command twice is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tiphys.engine.ending import advance_end, execute_root, finish
+from tiphys.engine.globals import set_globals
+from tiphys.engine.lifecycle import watch_deadline
+from tiphys.engine.node import Node
+from tiphys.engine.resolve import UnresolvedError
+from tiphys.engine.run import drain, put_node
+from tiphys.engine.shield import shield
+
+if TYPE_CHECKING:
+    from tiphys.engine.run import Run
+
+
+def restore(run: Run, nodes: Iterable[Node], *, now: float) -> None:
+    """Fill ``run`` (fresh from ``begin``, its own fields set) with its nodes, and go on from there.
+
+    ``nodes`` come in the order in which they were made.
+    """
+    run.now = now
+    for node in nodes:
+        put_node(run, node)
+        for parent in node.ours.parents:
+            run.children.setdefault(parent, []).append(node.id)
+    run.changed.clear()
+    if run.ended or run.started_at is None:
+        return
+    if not _restore_globals(run):
+        return
+    for node in run.nodes.values():
+        if node.daemoned and not node.ended:
+            run.daemons.setdefault(node.boundary_id, set()).add(node.id)
+    watch_deadline(run)
+    execute_root(run)
+    if not run.ended:
+        advance_end(run)
+    if not run.suspended:
+        drain(run)
+
+
+def _restore_globals(run: Run) -> bool:
+    labels, annotations = dict(run.labels), dict(run.annotations)
+    try:
+        set_globals(run)
+    except UnresolvedError as error:
+        finish(run, "Error", f"failed to set global parameters: {error}")
+        return False
+    run.labels, run.annotations = labels, annotations
+    for parameter in run.outputs.parameters if run.outputs else ():
+        if parameter.value is not None:
+            run.globals[f"workflow.outputs.parameters.{parameter.name}"] = shield(parameter.value)
+    return True

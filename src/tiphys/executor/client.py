@@ -1,0 +1,154 @@
+"""The server's side of the executor: starts it on demand, talks to it, notices when it is gone.
+
+One connection at a time. ``on_events`` gets every batch on the event loop; ``on_lost`` is called
+when the connection breaks without ``close``: whoever owns the client reconnects and attaches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tiphys.errors import RuntimeFailure, StaleEpochError
+from tiphys.executor import protocol
+from tiphys.executor.place import Place
+
+START_TIMEOUT = 20.0
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, client: ExecutorClient) -> None:
+        self._client = client
+        self._frames = protocol.Frames()
+        self.transport: asyncio.Transport | None = None
+        self.answer: asyncio.Future[protocol.Welcome | protocol.Refused] = (
+            asyncio.get_running_loop().create_future()
+        )
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        for body in self._frames.feed(data):
+            reply = protocol.decode_reply(body)
+            if isinstance(reply, protocol.Batch):
+                self._client.on_events(reply.events)
+            elif not self.answer.done():
+                self.answer.set_result(reply)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(ConnectionResetError("the executor went away"))
+        self._client.lost(self)
+
+
+class ExecutorClient:
+    """A connection to the executor of one data directory."""
+
+    def __init__(
+        self,
+        data: Path,
+        *,
+        epoch: int,
+        on_events: Callable[[Sequence[protocol.Event]], None],
+        on_lost: Callable[[], None],
+        linger: float = 10.0,
+    ) -> None:
+        self._place = Place(data)
+        self._epoch = epoch
+        self._linger = linger
+        self.on_events = on_events
+        self._on_lost = on_lost
+        self._connection: _Connection | None = None
+        self.welcome: protocol.Welcome | None = None
+
+    @property
+    def connected(self) -> bool:
+        """Tell whether requests reach an executor."""
+        return self._connection is not None
+
+    async def connect(self) -> protocol.Welcome:
+        """Reach the executor, starting one where none listens."""
+        deadline = asyncio.get_running_loop().time() + START_TIMEOUT
+        pause, started = 0.002, False
+        while True:
+            try:
+                return await self._try_connect()
+            except (FileNotFoundError, ConnectionError) as error:
+                if asyncio.get_running_loop().time() > deadline:
+                    reason = self._last_words() or str(error)
+                    raise RuntimeFailure(f"the executor does not answer: {reason}") from error
+            if not started:
+                await asyncio.to_thread(self._start_executor)
+                started = True
+            elif pause > 0.2:
+                # One that was about to end held the lock when ours began: try with another.
+                started = False
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, 0.25)
+
+    async def _try_connect(self) -> protocol.Welcome:
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_unix_connection(
+            lambda: _Connection(self), self._place.address()
+        )
+        assert connection.transport is not None
+        connection.transport.write(protocol.frame(protocol.Hello(protocol.VERSION, self._epoch)))
+        answer = await connection.answer
+        if isinstance(answer, protocol.Refused):
+            connection.transport.close()
+            if "stale epoch" in answer.reason:
+                raise StaleEpochError(answer.reason)
+            raise RuntimeFailure(f"the executor refused: {answer.reason}")
+        self._connection, self.welcome = connection, answer
+        return answer
+
+    def _start_executor(self) -> None:
+        self._place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        package = str(Path(__file__).parents[2])
+        library = str(Path(msgspec.__file__).parents[1])
+        command = [sys.executable, "-S", "-m", "tiphys.executor", "--data", str(self._place.data)]
+        with open(self._place.log, "ab") as log:
+            # Without site: half the time to start. The two paths are all that it imports from.
+            subprocess.run(
+                [*command, "--linger", str(self._linger)],
+                env=dict(os.environ) | {"PYTHONPATH": f"{package}{os.pathsep}{library}"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                cwd="/",
+                check=True,
+            )
+
+    def _last_words(self) -> str:
+        try:
+            return self._place.log.read_text(errors="replace").strip().rpartition("\n")[2][-300:]
+        except OSError:
+            return ""
+
+    def send(self, request: protocol.Request) -> bool:
+        """Send a request; False where there is no executor to take it."""
+        if self._connection is None or self._connection.transport is None:
+            return False
+        self._connection.transport.write(protocol.frame(request))
+        return True
+
+    def lost(self, connection: _Connection) -> None:
+        """Note that a connection has ended."""
+        if connection is self._connection:
+            self._connection = None
+            self._on_lost()
+
+    def close(self) -> None:
+        """Hang up; the executor goes on."""
+        connection, self._connection = self._connection, None
+        if connection is not None and connection.transport is not None:
+            connection.transport.close()

@@ -1,0 +1,255 @@
+"""Control groups: limits, measured use, and the certain end of every survivor.
+
+One group per attempt, below the executor's own group and never beside it, so that limits set on
+the executor hold for its tasks too. Version 2 is used for ending (``cgroup.kill``) wherever it is
+mounted, and for limits where its controllers can be handed down; else version 1 controllers are
+used, one folder each, only those that a limit asks for. Where nothing is writable there are no
+groups, and ``survivors`` does what it can.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tiphys.executor.protocol import Limits
+
+_PERIOD = 100_000
+"""Microseconds; the kernel's default."""
+
+
+class Group:
+    """The control group of one attempt: a folder in each hierarchy that it needs."""
+
+    def __init__(self, folders: dict[str, str], own: dict[str, str], *, limited: bool) -> None:
+        self._folders = folders
+        self._own = own
+        self._limited = limited
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Be in the group for the time of the block: what is started there is born inside.
+
+        A process put in after its start may have had children before.
+        """
+        try:
+            for folder in self._folders.values():
+                _write(f"{folder}/cgroup.procs", "0")
+            yield
+        finally:
+            try:
+                for kind in self._folders:
+                    _write(f"{self._own[kind]}/cgroup.procs", "0")
+            except OSError:
+                # To end this attempt would be to end ourselves.
+                os._exit(70)
+
+    def kill(self) -> bool:
+        """SIGKILL everything inside; tell whether there was anything."""
+        found = False
+        for folder in self._folders.values():
+            pids = _read(f"{folder}/cgroup.procs").split()
+            if not pids:
+                continue
+            found = True
+            try:
+                _write(f"{folder}/cgroup.kill", "1")
+            except OSError:
+                for pid in pids:
+                    with suppress(ProcessLookupError):
+                        os.kill(int(pid), signal.SIGKILL)
+        return found
+
+    def ran_out_of_memory(self) -> bool:
+        """Tell whether the kernel killed something for the memory limit."""
+        folder = self._folders.get("memory") or self._folders.get("unified", "")
+        for name in ("memory.events", "memory.oom_control"):
+            for line in _read(f"{folder}/{name}").splitlines():
+                key, _, value = line.partition(" ")
+                if key == "oom_kill" and value != "0":
+                    return True
+        return False
+
+    def usage(self) -> tuple[float, int]:
+        """Return CPU seconds and the highest memory use in bytes; zeros where not measured."""
+        if not self._limited:
+            return 0.0, 0
+        seconds = 0.0
+        for line in _read(f"{self._folders.get('unified', '')}/cpu.stat").splitlines():
+            if line.startswith("usage_usec "):
+                seconds = int(line.split()[1]) / 1e6
+        folder = self._folders.get("memory") or self._folders.get("unified", "")
+        for name in ("memory.peak", "memory.max_usage_in_bytes"):
+            text = _read(f"{folder}/{name}").strip()
+            if text.isdigit():
+                return seconds, int(text)
+        return seconds, 0
+
+    def remove(self) -> None:
+        """Give it back."""
+        for folder in self._folders.values():
+            with suppress(OSError):
+                os.rmdir(folder)
+
+
+class Groups:
+    """Makes control groups below the executor's own."""
+
+    def __init__(self, name: str) -> None:
+        self._homes: dict[str, str] = {}
+        self._made: set[str] = set()
+        self._own = own_groups()
+        for kind, folder in self._own.items():
+            home = f"{folder}/{name}"
+            if os.path.isdir(home) or os.access(folder, os.W_OK):
+                self._homes[kind] = home
+        self._v2_controllers = self._hand_down()
+
+    def _hand_down(self) -> set[str]:
+        """Find out which version 2 controllers our groups can use."""
+        home = self._homes.get("unified")
+        if home is None or not self._make_home("unified"):
+            return set()
+        wanted = {"memory", "cpu", "pids"} & set(_read(f"{home}/cgroup.controllers").split())
+        for controller in tuple(wanted):
+            try:
+                _write(f"{home}/cgroup.subtree_control", f"+{controller}")
+            except OSError:
+                wanted.discard(controller)
+        return wanted
+
+    def _make_home(self, kind: str) -> bool:
+        if kind in self._made:
+            return True
+        home = self._homes.get(kind)
+        if home is None:
+            return False
+        try:
+            os.makedirs(home, exist_ok=True)
+        except OSError:
+            del self._homes[kind]
+            return False
+        self._made.add(kind)
+        return True
+
+    def make(self, attempt: str, limits: Limits) -> Group | None:
+        """Return a group with these limits; None where none is possible."""
+        folders: dict[str, str] = {}
+        wanted = {
+            "memory": limits.memory_bytes,
+            "cpu": limits.cpu_millis,
+            "pids": limits.pids,
+        }
+        needed = {kind for kind, amount in wanted.items() if amount}
+        for kind in ("unified", *sorted(needed - self._v2_controllers)):
+            if not self._make_home(kind):
+                continue
+            folder = f"{self._homes[kind]}/{attempt}"
+            try:
+                os.mkdir(folder)
+            except FileExistsError:
+                pass
+            except OSError:
+                continue
+            folders[kind] = folder
+        for kind in needed:
+            if kind in self._v2_controllers and "unified" in folders:
+                _limit_v2(folders["unified"], kind, wanted[kind])
+            elif kind in folders:
+                _limit_v1(folders[kind], kind, wanted[kind])
+        return Group(folders, self._own, limited=bool(needed)) if folders else None
+
+    def end_all(self, attempts: Iterable[str]) -> None:
+        """Kill and remove the groups that an earlier executor left."""
+        for attempt in attempts:
+            folders = {kind: f"{home}/{attempt}" for kind, home in self._homes.items()}
+            there = {kind: path for kind, path in folders.items() if os.path.isdir(path)}
+            group = Group(there, self._own, limited=False)
+            group.kill()
+            group.remove()
+
+    def close(self) -> None:
+        """Remove our own folders."""
+        for home in self._homes.values():
+            with suppress(OSError):
+                for entry in os.scandir(home):
+                    if entry.is_dir():
+                        with suppress(OSError):
+                            os.rmdir(entry.path)
+                os.rmdir(home)
+
+
+def own_groups() -> dict[str, str]:
+    """Return the folder of this process's own group in each hierarchy: ``memory``, ``unified``…"""
+    mounts = _hierarchies(_read("/proc/self/mountinfo"))
+    found: dict[str, str] = {}
+    for line in _read("/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        for kind in controllers.split(",") if controllers else ["unified"]:
+            if kind in mounts and kind in ("memory", "cpu", "pids", "unified"):
+                point, root = mounts[kind]
+                inner = os.path.relpath(path, root) if root != "/" else path.lstrip("/")
+                if not inner.startswith(".."):
+                    found[kind] = os.path.normpath(f"{point}/{inner}")
+    return found
+
+
+def _hierarchies(mountinfo: str) -> dict[str, tuple[str, str]]:
+    """Return (mount point, root) by controller."""
+    found: dict[str, tuple[str, str]] = {}
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.split(" ", 2)
+        fields = left.split(" ")
+        if kind == "cgroup2":
+            found["unified"] = (fields[4], fields[3])
+        elif kind == "cgroup":
+            for option in options.split(","):
+                found[option] = (fields[4], fields[3])
+    return found
+
+
+def _limit_v2(folder: str, kind: str, amount: int) -> None:
+    values = {
+        "memory": [("memory.max", str(amount)), ("memory.swap.max", "0")],
+        "cpu": [("cpu.max", f"{amount * _PERIOD // 1000} {_PERIOD}")],
+        "pids": [("pids.max", str(amount))],
+    }
+    for name, value in values[kind]:
+        with suppress(OSError):
+            _write(f"{folder}/{name}", value)
+
+
+def _limit_v1(folder: str, kind: str, amount: int) -> None:
+    values = {
+        "memory": [
+            ("memory.limit_in_bytes", str(amount)),
+            ("memory.memsw.limit_in_bytes", str(amount)),
+        ],
+        "cpu": [
+            ("cpu.cfs_period_us", str(_PERIOD)),
+            ("cpu.cfs_quota_us", str(max(1000, amount * _PERIOD // 1000))),
+        ],
+        "pids": [("pids.max", str(amount))],
+    }
+    for name, value in values[kind]:
+        with suppress(OSError):
+            _write(f"{folder}/{name}", value)
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,150 @@
+"""What was started and how it ended, append-only, so that a crash forgets nothing.
+
+One file of records: length, checksum, msgpack. A ``Begun`` is durable before its attempt's first
+process exists; ``Ended`` is durable before anybody hears of it; ``Pid`` is only written, since a
+power loss ends the process anyway. The first record that does not check out is the torn end of the
+last write: reading stops there and the rest is cut off. Knows nothing of processes or sockets.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from pathlib import Path
+
+import msgspec
+
+from tiphys.executor.protocol import Ended, Record
+
+_HEAD = struct.Struct("<II")
+COMPACT_BYTES = 4 * 1024 * 1024
+"""Below this size a rewrite is not worth its fsync."""
+
+
+class Begun(Record, frozen=True, array_like=True, tag=True):
+    """An attempt that may have processes from now on."""
+
+    id: str
+    folder: str
+    isolation: str
+    at: float
+
+
+class Pid(Record, frozen=True, array_like=True, tag=True):
+    """A process of an attempt: the three together name it for good, a bare pid does not."""
+
+    id: str
+    container: str
+    pid: int
+    start_ticks: int
+    boot: str
+
+
+class Forgotten(Record, frozen=True, array_like=True, tag=True):
+    """The end of an attempt is recorded by the server; nothing here is needed any more."""
+
+    id: str
+
+
+class Epoch(Record, frozen=True, array_like=True, tag=True):
+    """The newest owner that was seen."""
+
+    number: int
+
+
+Entry = Begun | Pid | Ended | Forgotten | Epoch
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Entry).decode
+
+
+def seal(entry: Entry) -> bytes:
+    """Return an entry as it stands in the file."""
+    body = _encode(entry)
+    return _HEAD.pack(len(body), zlib.crc32(body)) + body
+
+
+class Journal:
+    """The file, and what it says of attempts that are not forgotten."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.begun: dict[str, Begun] = {}
+        self.pids: dict[str, list[Pid]] = {}
+        self.ended: dict[str, Ended] = {}
+        self.epoch = 0
+        self._size = self._read()
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.ftruncate(self._fd, self._size)
+
+    def _read(self) -> int:
+        try:
+            data = self._path.read_bytes()
+        except FileNotFoundError:
+            return 0
+        offset = 0
+        while len(data) - offset >= _HEAD.size:
+            length, checksum = _HEAD.unpack_from(data, offset)
+            body = data[offset + _HEAD.size : offset + _HEAD.size + length]
+            if len(body) < length or zlib.crc32(body) != checksum:
+                break
+            self.note(_decode(body))
+            offset += _HEAD.size + length
+        return offset
+
+    def note(self, entry: Entry) -> None:
+        """Take an entry into memory, without writing it."""
+        match entry:
+            case Begun():
+                self.begun[entry.id] = entry
+            case Pid():
+                self.pids.setdefault(entry.id, []).append(entry)
+            case Ended():
+                self.ended[entry.id] = entry
+                self.begun.pop(entry.id, None)
+                self.pids.pop(entry.id, None)
+            case Forgotten():
+                self.ended.pop(entry.id, None)
+            case Epoch():
+                self.epoch = max(self.epoch, entry.number)
+
+    def knows(self, attempt: str) -> bool:
+        """Tell whether the attempt was started and is not forgotten."""
+        return attempt in self.begun or attempt in self.ended
+
+    def write(self, data: bytes, *, durable: bool = True) -> None:
+        """Append sealed entries. A failed write leaves no trace."""
+        try:
+            os.pwrite(self._fd, data, self._size)
+            if durable:
+                os.fdatasync(self._fd)
+        except OSError:
+            os.ftruncate(self._fd, self._size)
+            raise
+        self._size += len(data)
+
+    @property
+    def wants_compaction(self) -> bool:
+        """Tell whether most of a large file is about forgotten attempts."""
+        live = 300 * (len(self.begun) * 2 + len(self.ended))
+        return self._size > COMPACT_BYTES and self._size > 4 * live
+
+    def compact(self) -> None:
+        """Rewrite the file with what is still needed. No write may be under way."""
+        entries: list[Entry] = [Epoch(self.epoch), *self.begun.values(), *self.ended.values()]
+        entries += [pid for pids in self.pids.values() for pid in pids]
+        data = b"".join(map(seal, entries))
+        spare = self._path.with_suffix(".new")
+        fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        os.write(fd, data)
+        os.fsync(fd)
+        spare.replace(self._path)
+        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        os.fsync(folder)
+        os.close(folder)
+        os.close(self._fd)
+        self._fd, self._size = fd, len(data)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)

@@ -1,0 +1,95 @@
+"""The few system calls that Python has no name for, by ctypes.
+
+Loaded once, before anything is started. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+MS_RDONLY, MS_NOSUID, MS_NODEV = 1, 2, 4
+MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
+MNT_DETACH = 2
+CLONE_FS, CLONE_NEWNS, CLONE_NEWUSER = 0x00000200, 0x00020000, 0x10000000
+PR_SET_CHILD_SUBREAPER = 36
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, 0o2000000, 0x8000
+MOVE_MOUNT_F_EMPTY_PATH = 4
+FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2
+
+_libc = ctypes.CDLL(None, use_errno=True)
+# The same numbers on every machine: they are newer than the tables that differ.
+_OPEN_TREE, _MOVE_MOUNT = 428, 429
+_AT_FDCWD = -100
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
+
+
+def _check(result: int, what: str) -> None:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else os.fsencode(text)
+
+
+def mount(
+    source: str | None, target: str, kind: str | None, flags: int, data: str | None = None
+) -> None:
+    """Call mount(2)."""
+    result = _libc.mount(
+        _bytes(source), _bytes(target), _bytes(kind), ctypes.c_ulong(flags), _bytes(data)
+    )
+    _check(result, f"mount {target}")
+
+
+def unmount(target: str) -> None:
+    """Detach what is mounted at ``target``."""
+    _check(_libc.umount2(_bytes(target), MNT_DETACH), f"umount {target}")
+
+
+def unshare(flags: int) -> None:
+    """Call unshare(2)."""
+    _check(_libc.unshare(flags), "unshare")
+
+
+def enter_namespace(fd: int, kind: int) -> None:
+    """Call setns(2)."""
+    _check(_libc.setns(fd, kind), "setns")
+
+
+def pivot_root() -> None:
+    """Make the working directory the root; the old one lies beneath it until unmounted."""
+    number = _PIVOT_ROOT.get(os.uname().machine)
+    if number is None:
+        raise OSError(38, f"pivot_root: number unknown on {os.uname().machine}")
+    _check(_libc.syscall(number, b".", b"."), "pivot_root")
+
+
+def clone_mount(path: str) -> int:
+    """Return a descriptor of a copy of what is seen at ``path``, mounted nowhere yet."""
+    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
+    descriptor = _libc.syscall(_OPEN_TREE, _AT_FDCWD, _bytes(path), flags)
+    _check(descriptor, path)
+    return int(descriptor)
+
+
+def attach_mount(descriptor: int, target: str) -> None:
+    """Mount at ``target`` what ``clone_mount`` gave."""
+    result = _libc.syscall(
+        _MOVE_MOUNT, descriptor, b"", _AT_FDCWD, _bytes(target), MOVE_MOUNT_F_EMPTY_PATH
+    )
+    _check(result, f"mount {target}")
+
+
+def become_subreaper() -> None:
+    """Have orphaned descendants come home to this process."""
+    _check(_libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
+
+
+def punch_hole(fd: int, start: int, length: int) -> None:
+    """Free a part of a file; its size stays and the part reads as zeros."""
+    mode = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
+    result = _libc.fallocate(fd, mode, ctypes.c_long(start), ctypes.c_long(length))
+    _check(result, "fallocate")

@@ -1,0 +1,57 @@
+"""Where an executor keeps its files, and the address of its socket.
+
+A Unix socket's address has room for 107 bytes. Where the data directory's path is longer, the
+socket lies in a private folder under the temporary directory and ``address`` holds its path.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+ROOM = 107
+
+
+class Place:
+    """The executor's part of one data directory."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data.resolve()
+        self.folder = self.data / "executor"
+        self.journal = self.folder / "journal"
+        self.lock = self.folder / "lock"
+        self.log = self.folder / "log"
+        self._socket = self.folder / "socket"
+        self._pointer = self.folder / "address"
+
+    @property
+    def _short(self) -> bool:
+        return len(os.fsencode(self._socket)) <= ROOM
+
+    def address(self) -> str:
+        """Return where to connect; FileNotFoundError where nobody listens."""
+        if self._short:
+            return str(self._socket)
+        return self._pointer.read_text()
+
+    def make_address(self) -> str:
+        """Return where to listen, noted for clients."""
+        if self._short:
+            return str(self._socket)
+        # mkdtemp: nobody else can have put anything at this path.
+        address = f"{tempfile.mkdtemp(prefix='tiphys-')}/socket"
+        spare = self._pointer.with_suffix(".new")
+        spare.write_text(address)
+        spare.replace(self._pointer)
+        return address
+
+    def clear_address(self) -> None:
+        """Remove the socket."""
+        with suppress(OSError):
+            address = self.address()
+            os.unlink(address)
+            if not self._short:
+                self._pointer.unlink()
+                os.rmdir(os.path.dirname(address))

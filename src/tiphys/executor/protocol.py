@@ -1,0 +1,230 @@
+"""What the executor and its client say to each other: length-prefixed msgpack over a Unix socket.
+
+Plain data, no behaviour but framing. The first frame of a client is ``Hello``; the executor
+answers ``Welcome`` or ``Refused`` and closes. After that the client sends ``Start``, ``Attach``,
+``Stop`` and ``Ack``, the executor ``Batch``es of events. Both sides of one version only.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import msgspec
+
+VERSION = 1
+MAX_FRAME = 256 * 1024 * 1024
+VIEW = "view:"
+_LENGTH = struct.Struct("<I")
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """Base of everything on the wire: arrays, so that field names cost nothing."""
+
+
+class Mount(Record, frozen=True, array_like=True):
+    """A file or folder of the host that a container sees at ``target``."""
+
+    source: str
+    target: str
+    read_only: bool = False
+
+
+class ContainerRun(Record, frozen=True, array_like=True):
+    """One process to start, and when."""
+
+    name: str
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    role: str = "main"
+    """``init`` ones run one after another first, ``sidecar`` ones end when every ``main`` has."""
+    cwd: str = ""
+    after: tuple[str, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    uid: int | None = None
+    gid: int | None = None
+    retries: int = 0
+    retry_wait: float = 0.0
+    keep: bool = False
+    """Whether somebody reads what it wrote to its own root: its upper layer stays until ``Ack``."""
+
+
+class Limits(Record, frozen=True, array_like=True):
+    """What an attempt may use; 0 is no limit."""
+
+    memory_bytes: int = 0
+    cpu_millis: int = 0
+    pids: int = 0
+
+
+class Attempt(Record, frozen=True, array_like=True):
+    """Everything needed to run one node once. ``folder`` exists and is the attempt's own."""
+
+    id: str
+    folder: str
+    containers: tuple[ContainerRun, ...]
+    isolation: str = "process"
+    deadline: float | None = None
+    grace: float = 30.0
+    limits: Limits = Limits()
+    progress: str = ""
+    """Path of the file the task writes N/M to; after ``VIEW``, one in its own root."""
+    log_cap: int = 256 * 1024 * 1024
+
+
+class ContainerExit(Record, frozen=True, array_like=True):
+    """How a container ended; ``started_at`` is None where it never ran."""
+
+    name: str
+    code: int | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    error: str = ""
+    """Why it could not be started."""
+    oom: bool = False
+
+
+class Hello(Record, frozen=True, array_like=True, tag=True):
+    """The first frame: who the client is. An older epoch than one seen before is refused."""
+
+    version: int
+    epoch: int
+
+
+class Start(Record, frozen=True, array_like=True, tag=True):
+    """Start each attempt whose id was never started."""
+
+    attempts: tuple[Attempt, ...]
+
+
+class Attach(Record, frozen=True, array_like=True, tag=True):
+    """Report on these: ``Started``, ``Ended`` or ``Unknown`` for each."""
+
+    ids: tuple[str, ...]
+
+
+class Stop(Record, frozen=True, array_like=True, tag=True):
+    """End these: SIGTERM, then SIGKILL after ``grace`` seconds."""
+
+    ids: tuple[str, ...]
+    grace: float
+
+
+class Ack(Record, frozen=True, array_like=True, tag=True):
+    """The ends of these are recorded elsewhere: they may be forgotten here."""
+
+    ids: tuple[str, ...]
+
+
+class Probe(Record, frozen=True, array_like=True, tag=True):
+    """Run a command beside a running container, in its own view of the files."""
+
+    id: str
+    container: str
+    argv: tuple[str, ...]
+    number: int
+    timeout: float = 1.0
+
+
+class Welcome(Record, frozen=True, array_like=True, tag=True):
+    """The executor takes the client."""
+
+    version: int
+    pid: int
+    sandbox: str
+    """``overlay``, or empty where sandboxes cannot be made; ``why`` says why not."""
+    why: str = ""
+
+
+class Refused(Record, frozen=True, array_like=True, tag=True):
+    """The executor does not take the client."""
+
+    reason: str
+
+
+class Started(Record, frozen=True, array_like=True, tag=True):
+    """The first main process of the attempt exists."""
+
+    id: str
+    at: float
+
+
+class Progressed(Record, frozen=True, array_like=True, tag=True):
+    """The progress file says something new."""
+
+    id: str
+    at: float
+    text: str
+
+
+class Ended(Record, frozen=True, array_like=True, tag=True):
+    """The attempt is over, durably."""
+
+    id: str
+    at: float
+    containers: tuple[ContainerExit, ...] = ()
+    reason: str = ""
+    """Empty, ``deadline``, ``stopped`` or ``lost``."""
+    cpu_seconds: float = 0.0
+    memory_bytes: int = 0
+    message: str = ""
+    folder: str = ""
+
+
+class Unknown(Record, frozen=True, array_like=True, tag=True):
+    """No such attempt was ever started here."""
+
+    id: str
+
+
+class Probed(Record, frozen=True, array_like=True, tag=True):
+    """How a probe's command ended; None where it could not run or took too long."""
+
+    number: int
+    code: int | None
+
+
+Event = Started | Progressed | Ended | Unknown | Probed
+
+
+class Batch(Record, frozen=True, array_like=True, tag=True):
+    """Several events at once."""
+
+    events: tuple[Event, ...]
+
+
+Request = Hello | Start | Attach | Stop | Ack | Probe
+Reply = Welcome | Refused | Batch
+
+_encode = msgspec.msgpack.Encoder().encode
+decode_request = msgspec.msgpack.Decoder(Request).decode
+decode_reply = msgspec.msgpack.Decoder(Reply).decode
+
+
+def frame(message: Request | Reply) -> bytes:
+    """Return the bytes of one message, length first."""
+    body = _encode(message)
+    return _LENGTH.pack(len(body)) + body
+
+
+class Frames:
+    """Cuts a stream of bytes into the bodies of frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Take bytes as they arrive; give each frame that is complete."""
+        self._buffer += data
+        start = 0
+        while len(self._buffer) - start >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._buffer, start)
+            if length > MAX_FRAME:
+                raise ValueError(f"frame of {length} bytes")
+            end = start + _LENGTH.size + length
+            if len(self._buffer) < end:
+                break
+            yield bytes(self._buffer[start + _LENGTH.size : end])
+            start = end
+        if start:
+            del self._buffer[:start]

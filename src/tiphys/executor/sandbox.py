@@ -1,0 +1,202 @@
+"""A private view of the machine for one container: the host's files, copied on write.
+
+Two tricks make it cheap. First, the executor itself steps into the mount namespace of the view,
+starts the task with vfork (the child inherits namespace and root) and steps back: no Python runs in
+the child and no page tables are copied. Second, a view whose container wrote nothing is used again
+(``slots``): making one costs a millisecond or more of mounts and new folders, entering one nothing.
+
+The view is an overlay of ``/`` whose writes land in ``PLACE/upper``; ``/proc``, ``/sys`` and
+``/dev`` are the host's, ``/tmp`` and ``/dev/shm`` are new, other file systems keep their place
+(copied on write too, else read-only), and the data directory is covered. Mount targets are resolved
+*inside* the view, so that no link of the host leads a mount out of it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tiphys.executor import linux
+from tiphys.executor.protocol import Mount
+from tiphys.executor.tree import remove_tree
+
+SCRIPT = "/argo/staging/script"
+"""Where a script is mounted: there from the start, so that mounting it changes nothing."""
+_KERNEL = ("/proc", "/sys", "/dev")
+_COPY_ON_WRITE = {"ext4", "ext3", "ext2", "xfs", "btrfs", "tmpfs", "f2fs", "zfs", "bcachefs"}
+_READ_ONLY = linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY
+
+
+class Sandbox:
+    """Makes views and enters them; one per executor."""
+
+    def __init__(self, hidden: Path) -> None:
+        self._hidden = str(hidden)
+        # Working directory and root are this thread's alone from now on: setns asks for it.
+        linux.unshare(linux.CLONE_FS)
+        self._home = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        self._root = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._others = other_mounts(Path("/proc/self/mountinfo").read_text(), self._hidden)
+
+    def probe(self, place: Path) -> str:
+        """Try one view; return why it cannot be made, or nothing."""
+        try:
+            os.close(self.build(str(place)))
+        except OSError as error:
+            return f"{error.filename or 'sandbox'}: {error.strerror}"
+        finally:
+            remove_tree(str(place))
+        return ""
+
+    def build(self, place: str) -> int:
+        """Make the view of ``place``; return its namespace."""
+        lay_out(place)
+        linux.unshare(linux.CLONE_NEWNS)
+        try:
+            linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
+            self._assemble(place)
+            os.chdir("merged")
+            linux.pivot_root()
+            linux.unmount(".")
+            self._furnish()
+            return os.open("/proc/thread-self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            self._leave()
+
+    @contextmanager
+    def entered(self, namespace: int, mounts: Sequence[Mount], cwd: str) -> Iterator[None]:
+        """Be inside a view for the time of the block; ``mounts`` are for this time's child only."""
+        sources: list[int] = []
+        try:
+            for mount in mounts:
+                sources.append(linux.clone_mount(mount.source))
+            linux.enter_namespace(namespace, linux.CLONE_NEWNS)
+            if mounts:
+                linux.unshare(linux.CLONE_NEWNS)
+                for mount, source in zip(mounts, sources, strict=True):
+                    _attach(mount, source)
+            if cwd and not os.path.isdir(cwd):
+                os.makedirs(cwd, 0o755)
+            yield
+        finally:
+            for source in sources:
+                os.close(source)
+            self._leave()
+
+    @contextmanager
+    def beside(self, pid: int) -> Iterator[None]:
+        """Be in the view of a running process for the time of the block."""
+        namespace = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            linux.enter_namespace(namespace, linux.CLONE_NEWNS)
+            yield
+        finally:
+            os.close(namespace)
+            self._leave()
+
+    def look_into(self, namespace: int) -> tuple[bytes, list[str]]:
+        """Return the table of mounts of a view, and what lies in its /dev/shm."""
+        try:
+            linux.enter_namespace(namespace, linux.CLONE_NEWNS)
+            with open("/proc/thread-self/mountinfo", "rb") as file:
+                return file.read(), os.listdir("/dev/shm")
+        finally:
+            self._leave()
+
+    def _assemble(self, place: str) -> None:
+        # Relative paths: names with commas or colons would need escapes in the options.
+        os.chdir(place)
+        # Volatile: without it every unmount flushes the whole file system that upper is on.
+        options = "upperdir=upper,workdir=work,volatile"
+        linux.mount("overlay", "merged", "overlay", 0, f"lowerdir=/,{options}")
+        for name in _KERNEL:
+            linux.mount(name, f"merged{name}", None, linux.MS_BIND | linux.MS_REC)
+        for number, (path, kind) in enumerate(self._others):
+            _carry_over(number, path, kind)
+
+    def _furnish(self) -> None:
+        linux.mount("tmpfs", "/dev/shm", "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=1777")
+        if os.path.isdir(self._hidden):
+            linux.mount("tmpfs", self._hidden, "tmpfs", linux.MS_RDONLY, "size=4k,mode=755")
+
+    def _leave(self) -> None:
+        try:
+            linux.enter_namespace(self._home, linux.CLONE_NEWNS)
+            os.fchdir(self._root)
+            os.chroot(".")
+        except OSError:
+            # Lost in somebody's view: everything done from here on would be wrong.
+            os._exit(70)
+
+
+def lay_out(place: str) -> None:
+    """Make the folders of a view that has none of its own yet."""
+    upper = f"{place}/upper"
+    for path in (place, upper, f"{place}/work", f"{place}/merged", f"{upper}/argo"):
+        with suppress(FileExistsError):
+            os.mkdir(path, 0o755)
+    with suppress(FileExistsError):
+        os.mkdir(f"{upper}/tmp", 0o1777)
+        os.setxattr(f"{upper}/tmp", "trusted.overlay.opaque", b"y")
+    with suppress(FileExistsError):
+        os.mkdir(f"{upper}{os.path.dirname(SCRIPT)}", 0o755)
+    os.close(os.open(f"{upper}{SCRIPT}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o755))
+
+
+def _carry_over(number: int, path: str, kind: str) -> None:
+    """Show another file system of the host at its place in the view being made."""
+    target = f"merged{path}"
+    if kind in _COPY_ON_WRITE and os.path.isdir(path):
+        upper, work = f"more/{number}/upper", f"more/{number}/work"
+        os.makedirs(upper, exist_ok=True)
+        os.makedirs(work, exist_ok=True)
+        lower = path.replace("\\", "\\\\").replace(":", "\\:").replace(",", "\\,")
+        options = f"lowerdir={lower},upperdir={upper},workdir={work},volatile"
+        try:
+            linux.mount("overlay", target, "overlay", 0, options)
+        except OSError:
+            pass
+        else:
+            return
+    try:
+        linux.mount(path, target, None, linux.MS_BIND | linux.MS_REC)
+        linux.mount(None, target, None, _READ_ONLY)
+    except FileNotFoundError:
+        return
+
+
+def _attach(mount: Mount, source: int) -> None:
+    _make_target(mount.target, is_folder=stat.S_ISDIR(os.fstat(source).st_mode))
+    linux.attach_mount(source, mount.target)
+    if mount.read_only:
+        linux.mount(None, mount.target, None, _READ_ONLY)
+
+
+def _make_target(target: str, *, is_folder: bool) -> None:
+    if os.path.exists(target):
+        return
+    if is_folder:
+        os.makedirs(target, 0o755)
+        return
+    os.makedirs(os.path.dirname(target), 0o755, exist_ok=True)
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+
+
+def other_mounts(mountinfo: str, hidden: str) -> list[tuple[str, str]]:
+    """Return (path, kind) of each mount that an overlay of ``/`` does not show, parents first.
+
+    The kind is empty where it can only be read.
+    """
+    found: dict[str, str] = {}
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        path = left.split(" ")[4].encode().decode("unicode_escape")
+        within = (*_KERNEL, "/tmp", hidden)
+        if path == "/" or any(path == top or path.startswith(f"{top}/") for top in within):
+            continue
+        read_only = "ro" in left.split(" ")[5].split(",")
+        found[path] = "" if read_only else right.split(" ")[0]
+    return sorted(found.items())

@@ -1,0 +1,258 @@
+"""The executor's loop: one Unix socket, one selector, no waiting anywhere else.
+
+Takes requests, passes them to the supervisor, sends its events to the newest client. Events without
+a client wait in the journal: the next client asks with ``Attach``. Ends by itself when nothing runs
+and nobody is connected for a while, so that no process is left behind.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import selectors
+import signal
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from tiphys.executor import linux, protocol
+from tiphys.executor.committer import Committer
+from tiphys.executor.group import Groups
+from tiphys.executor.journal import Epoch, Journal
+from tiphys.executor.place import Place
+from tiphys.executor.sandbox import Sandbox
+from tiphys.executor.slots import Slots
+from tiphys.executor.supervisor import Supervisor
+
+CHUNK = 256 * 1024
+
+
+class _Client:
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.frames = protocol.Frames()
+        self.out = bytearray()
+        self.welcome = False
+        self.epoch = 0
+
+
+class Server:
+    """One executor for one data directory."""
+
+    def __init__(self, place: Place, linger: float) -> None:
+        self._place = place
+        self._linger = linger
+        self._selector = selectors.DefaultSelector()
+        self._journal = Journal(place.journal)
+        self._committer = Committer(self._journal)
+        self._sandbox, self._why = _try_sandbox(place)
+        self._events: list[protocol.Event] = []
+        slots = Slots(self._sandbox, place.folder / "slots") if self._sandbox else None
+        self.supervisor = Supervisor(
+            self._journal,
+            self._committer,
+            self._sandbox,
+            slots,
+            Groups(_group_name(place.data)),
+            self._events.append,
+        )
+        self._clients: dict[int, _Client] = {}
+        self._listener = _listen(place)
+        self._chld_read, self._chld_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._lonely_since: float | None = monotonic()
+        self._ending = False
+
+    def run(self) -> None:
+        """Serve until there is nothing to do."""
+        signal.set_wakeup_fd(self._chld_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        register = self._selector.register
+        register(self._listener, selectors.EVENT_READ, self._accept)
+        register(self._chld_read, selectors.EVENT_READ, self._signalled)
+        register(self._committer.wake_fd, selectors.EVENT_READ, self._committer.collect)
+        self.supervisor.recover()
+        while not self._ending:
+            self._committer.kick()
+            self._send_events()
+            for key, mask in self._selector.select(self._timeout()):
+                if isinstance(key.data, _Client):
+                    self._serve(key.data, mask)
+                else:
+                    key.data()
+            self.supervisor.run_timers()
+            self._check_loneliness()
+        self._close()
+
+    def _timeout(self) -> float | None:
+        timer = self.supervisor.next_timer()
+        if self._lonely_since is None:
+            return timer
+        left = max(0.0, self._lonely_since + self._linger - monotonic())
+        return left if timer is None else min(timer, left)
+
+    def _check_loneliness(self) -> None:
+        if self._clients or not self.supervisor.idle:
+            self._lonely_since = None
+        elif self._lonely_since is None:
+            self._lonely_since = monotonic()
+        elif monotonic() - self._lonely_since >= self._linger:
+            self._ending = True
+
+    def _signalled(self) -> None:
+        with suppress(BlockingIOError):
+            os.read(self._chld_read, 4096)
+        self.supervisor.reap()
+
+    def _close(self) -> None:
+        self._place.clear_address()
+        self._listener.close()
+        self._committer.close()
+        self.supervisor.close()
+        self._journal.close()
+
+    # --- clients --------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        sock, _ = self._listener.accept()
+        sock.setblocking(False)
+        client = _Client(sock)
+        self._clients[sock.fileno()] = client
+        self._selector.register(sock, selectors.EVENT_READ, client)
+
+    def _drop(self, client: _Client) -> None:
+        if self._clients.pop(client.sock.fileno(), None) is not None:
+            self._selector.unregister(client.sock)
+            client.sock.close()
+
+    def _serve(self, client: _Client, mask: int) -> None:
+        if mask & selectors.EVENT_WRITE:
+            self._flush(client)
+        if not mask & selectors.EVENT_READ or client.sock.fileno() < 0:
+            return
+        try:
+            data = client.sock.recv(CHUNK)
+            if not data:
+                self._drop(client)
+                return
+            for body in client.frames.feed(data):
+                self._handle(client, protocol.decode_request(body))
+        except BlockingIOError:
+            return
+        except (OSError, ValueError, msgspec.MsgspecError):
+            self._drop(client)
+
+    def _handle(self, client: _Client, request: protocol.Request) -> None:
+        if isinstance(request, protocol.Hello):
+            self._greet(client, request)
+            return
+        if not client.welcome or client.epoch < self._journal.epoch:
+            raise ValueError("not welcome")
+        match request:
+            case protocol.Start(attempts=attempts):
+                self.supervisor.start(attempts)
+            case protocol.Attach(ids=ids):
+                known = [self.supervisor.status(name) or protocol.Unknown(name) for name in ids]
+                self._events.extend(known)
+            case protocol.Stop(ids=ids, grace=grace):
+                self.supervisor.stop(ids, grace)
+            case protocol.Ack(ids=ids):
+                self.supervisor.forget(ids)
+            case protocol.Probe():
+                self.supervisor.probe(request)
+
+    def _greet(self, client: _Client, hello: protocol.Hello) -> None:
+        reason = ""
+        if hello.version != protocol.VERSION:
+            reason = f"version {protocol.VERSION} here, {hello.version} there"
+        elif hello.epoch < self._journal.epoch:
+            reason = f"stale epoch {hello.epoch}: {self._journal.epoch} has taken over"
+        if reason:
+            self._send(client, protocol.Refused(reason))
+            self._drop(client)
+            return
+        for other in list(self._clients.values()):
+            if other is not client and other.welcome:
+                self._drop(other)
+        if hello.epoch > self._journal.epoch:
+            self._journal.note(Epoch(hello.epoch))
+            self._committer.note(Epoch(hello.epoch))
+        client.welcome, client.epoch = True, hello.epoch
+        kind = "overlay" if self._sandbox else ""
+        self._send(client, protocol.Welcome(protocol.VERSION, os.getpid(), kind, self._why))
+
+    def _send_events(self) -> None:
+        if not self._events:
+            return
+        events, self._events[:] = tuple(self._events), []
+        for client in list(self._clients.values()):
+            if client.welcome:
+                self._send(client, protocol.Batch(events))
+
+    def _send(self, client: _Client, reply: protocol.Reply) -> None:
+        client.out += protocol.frame(reply)
+        self._flush(client)
+
+    def _flush(self, client: _Client) -> None:
+        try:
+            sent = client.sock.send(client.out)
+            del client.out[:sent]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._drop(client)
+            return
+        mask = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.out else 0)
+        if self._selector.get_key(client.sock).events != mask:
+            self._selector.modify(client.sock, mask, client)
+
+
+def _try_sandbox(place: Place) -> tuple[Sandbox | None, str]:
+    try:
+        sandbox = Sandbox(place.data)
+        why = sandbox.probe(place.folder / "probe")
+    except OSError as error:
+        return None, str(error)
+    return (None, why) if why else (sandbox, "")
+
+
+def _group_name(data: Path) -> str:
+    """Return a name that the next executor of the same data directory finds again."""
+    status = data.stat()
+    return f"tiphys-{status.st_dev:x}-{status.st_ino:x}"
+
+
+def _listen(place: Place) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    address = place.make_address()
+    with suppress(FileNotFoundError):
+        os.unlink(address)
+    listener.bind(address)
+    os.chmod(address, 0o600)
+    listener.listen(8)
+    listener.setblocking(False)
+    return listener
+
+
+def serve(data: Path, linger: float) -> int:
+    """Be the executor of ``data``; return at once where another one is."""
+    os.umask(0o022)
+    os.chdir("/")
+    place = Place(data)
+    place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return 0
+    linux.become_subreaper()
+    os.umask(0)
+    sys.setswitchinterval(0.001)
+    Server(place, linger).run()
+    return 0

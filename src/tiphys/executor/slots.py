@@ -1,0 +1,130 @@
+"""Views kept for use again: of one whose container changed nothing, nothing has to be made anew.
+
+A slot is a folder (upper, work, merged) and, once built, its mount namespace. After its container
+has ended it goes one of three ways: untouched, it waits for the next; written to, its folder is
+cleared in the background and waits unbuilt; wanted for its files, the folder moves to the attempt.
+Untouched means all of: the base folders are the same to the nanosecond, ``/dev/shm`` is empty, and
+the table of mounts is the same.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from tiphys.executor.sandbox import SCRIPT, Sandbox
+from tiphys.executor.tree import clear_tree, remove_tree
+
+_STAGING = os.path.dirname(SCRIPT)
+KEPT = 64
+"""More than run at once on one machine, as a rule."""
+
+
+@dataclass(slots=True)
+class Slot:
+    """One view."""
+
+    path: str
+    namespace: int = -1
+    state: object = None
+    inside: object = None
+
+    @property
+    def upper(self) -> str:
+        """Return where the container's writes land."""
+        return f"{self.path}/upper"
+
+
+class Slots:
+    """All views of one executor."""
+
+    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+        self._sandbox = sandbox
+        self._folder = folder
+        self._built: list[Slot] = []
+        self._cleared: queue.SimpleQueue[Slot] = queue.SimpleQueue()
+        self._work: queue.SimpleQueue[Slot | str | None] = queue.SimpleQueue()
+        self._numbers = count()
+        remove_tree(str(folder))
+        folder.mkdir(mode=0o700)
+        self._thread = threading.Thread(target=self._run, name="slots", daemon=True)
+        self._thread.start()
+
+    def take(self) -> Slot:
+        """Return a built slot with nothing in it."""
+        if self._built:
+            return self._built.pop()
+        try:
+            slot = self._cleared.get_nowait()
+        except queue.Empty:
+            slot = Slot(str(self._folder / str(next(self._numbers))))
+        slot.namespace = self._sandbox.build(slot.path)
+        slot.inside = self._sandbox.look_into(slot.namespace)
+        slot.state = _state(slot)
+        return slot
+
+    def give_back(self, slot: Slot) -> None:
+        """Take back a slot in which nothing runs any more."""
+        if len(self._built) < KEPT and self._is_untouched(slot):
+            self._built.append(slot)
+            return
+        _unbuild(slot)
+        self._work.put(slot)
+
+    def hand_over(self, slot: Slot, target: str) -> None:
+        """Move a slot's folder, with all that its container wrote, to ``target``."""
+        _unbuild(slot)
+        remove_tree(target)
+        os.rename(slot.path, target)
+
+    def remove(self, path: str) -> None:
+        """Delete a folder some time soon."""
+        self._work.put(path)
+
+    def close(self) -> None:
+        """Finish what is being cleared and remove all views."""
+        for slot in self._built:
+            _unbuild(slot)
+        self._work.put(None)
+        self._thread.join()
+        with suppress(OSError):
+            remove_tree(str(self._folder))
+
+    def _is_untouched(self, slot: Slot) -> bool:
+        try:
+            # The cheap question first: a task that wrote a file has mostly answered it.
+            if slot.state != _state(slot):
+                return False
+            return slot.inside == self._sandbox.look_into(slot.namespace)
+        except OSError:
+            return False
+
+    def _run(self) -> None:
+        while (item := self._work.get()) is not None:
+            # What cannot be removed stays until the next executor clears the whole folder.
+            with suppress(OSError):
+                if isinstance(item, str):
+                    remove_tree(item)
+                    continue
+                clear_tree(item.path)
+                self._cleared.put(item)
+
+
+def _unbuild(slot: Slot) -> None:
+    if slot.namespace >= 0:
+        os.close(slot.namespace)
+        slot.namespace = -1
+
+
+def _state(slot: Slot) -> object:
+    """Return what tells a touched upper layer from an untouched one."""
+    paths = [slot.upper + path for path in ("", "/tmp", "/argo", _STAGING, SCRIPT)]
+    with suppress(FileNotFoundError):
+        paths += [f"{entry.path}/upper" for entry in os.scandir(f"{slot.path}/more")]
+    found = [os.lstat(path) for path in paths]
+    return [(status.st_ino, status.st_ctime_ns) for status in found]

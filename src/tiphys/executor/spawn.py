@@ -1,0 +1,106 @@
+"""Start one process: in its own session, its output appended to its log files.
+
+``subprocess`` does the vfork and tells why an exec failed; nothing else of it is used, as the
+supervisor waits for every child itself. The words of the errors are those that Argo's users know.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from tiphys.executor.protocol import ContainerRun
+from tiphys.executor.sandbox import Sandbox
+
+
+class SpawnError(Exception):
+    """The process could not be started."""
+
+
+class _Child(subprocess.Popen[bytes]):
+    def __del__(self, _maxsize: Any = None, _warn: Any = None) -> None:
+        """Say nothing: the supervisor reaps the process, not this object."""
+
+
+def log_path(folder: str, container: str, stream: str) -> str:
+    """Return where a container's ``stdout`` or ``stderr`` goes."""
+    return f"{folder}/{container}.{stream}"
+
+
+def place_of(folder: str, container: str) -> Path:
+    """Return where the files of a container's own root are kept for its attempt."""
+    return Path(folder, f"{container}.root")
+
+
+def spawn(run: ContainerRun, folder: str, sandbox: Sandbox | None, namespace: int) -> int:
+    """Start ``run`` and return its pid, which is also its session and process group."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    try:
+        out = os.open(log_path(folder, run.name, "stdout"), flags, 0o644)
+        err = os.open(log_path(folder, run.name, "stderr"), flags, 0o644)
+    except OSError as error:
+        raise SpawnError(f"cannot write logs: {error}") from error
+    try:
+        if sandbox is None:
+            return _execute(run, run.cwd or f"{folder}/work", out, err)
+        with sandbox.entered(namespace, run.mounts, run.cwd):
+            return _execute(run, run.cwd or "/", out, err)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise SpawnError(_reason(run, error)) from error
+    finally:
+        os.close(out)
+        os.close(err)
+
+
+def spawn_beside(
+    run: ContainerRun, argv: tuple[str, ...], pid: int, sandbox: Sandbox | None
+) -> int:
+    """Start a command in the view of ``run``, whose process is ``pid``; return its own pid."""
+    view: Any = nullcontext() if sandbox is None else sandbox.beside(pid)
+    try:
+        with view:
+            child = _Child(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=run.env,
+                cwd=run.cwd or "/",
+                start_new_session=True,
+            )
+    except (OSError, ValueError) as error:
+        raise SpawnError(_reason(run, error)) from error
+    return child.pid
+
+
+def _execute(run: ContainerRun, cwd: str, out: int, err: int) -> int:
+    child = _Child(
+        run.argv,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=err,
+        env=run.env,
+        cwd=cwd,
+        start_new_session=True,
+        user=run.uid,
+        group=run.gid if run.gid is not None else run.uid,
+        extra_groups=None if run.uid is None else [],
+    )
+    return child.pid
+
+
+def _reason(run: ContainerRun, error: Exception) -> str:
+    if not isinstance(error, OSError):
+        # An argument with a NUL in it, for instance.
+        return f"failed to start command: {error}"
+    command = run.argv[0] if run.argv else ""
+    missing = isinstance(error, FileNotFoundError) and error.filename == command
+    if missing:
+        known = f"stat {command}: no such file or directory"
+        why = known if "/" in command else "executable file not found in $PATH"
+        return f'failed to find name in PATH: exec: "{command}": {why}'
+    what = error.filename if isinstance(error.filename, str) else command
+    return f"cannot start {what}: {error.strerror}"

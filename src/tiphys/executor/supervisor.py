@@ -1,0 +1,413 @@
+"""Runs attempts: performs what their lives ask for, reaps, sweeps survivors, keeps time.
+
+Single-threaded: called from the server's loop with requests, SIGCHLD and timers; says what happened
+through ``report``. An attempt goes: Begun durable → processes → nothing of it runs any more →
+logs and Ended durable → reported. Decisions about order belong to ``life``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from time import monotonic
+
+from tiphys.executor import survivors
+from tiphys.executor.clock import now
+from tiphys.executor.committer import Committer
+from tiphys.executor.group import Group, Groups
+from tiphys.executor.journal import Begun, Forgotten, Journal, Pid
+from tiphys.executor.life import CANNOT_START, Action, Finish, Launch, Life, Terminate
+from tiphys.executor.protocol import (
+    Attempt,
+    ContainerExit,
+    ContainerRun,
+    Ended,
+    Event,
+    Probe,
+    Probed,
+    Progressed,
+    Started,
+)
+from tiphys.executor.sandbox import Sandbox
+from tiphys.executor.slots import Slot, Slots
+from tiphys.executor.spawn import SpawnError, place_of, spawn, spawn_beside
+from tiphys.executor.watch import Watch
+
+SWEEP_AGAIN = 0.02
+RETRY_COMMIT = 1.0
+TICK = 0.2
+
+
+@dataclass(slots=True)
+class Running:
+    """An attempt between its Begun and its Ended."""
+
+    attempt: Attempt
+    life: Life
+    runs: dict[str, ContainerRun]
+    watch: Watch
+    group: Group | None = None
+    pids: dict[str, int] = field(default_factory=dict)
+    sessions: set[int] = field(default_factory=set)
+    namespaces: set[int] = field(default_factory=set)
+    slots: dict[str, Slot] = field(default_factory=dict)
+    began: dict[str, float] = field(default_factory=dict)
+    exits: dict[str, ContainerExit] = field(default_factory=dict)
+    reason: str = ""
+    cpu_seconds: float = 0.0
+    memory_bytes: int = 0
+    started: bool = False
+    started_at: float = 0.0
+
+
+class Supervisor:
+    """Every attempt of this executor."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        committer: Committer,
+        sandbox: Sandbox | None,
+        slots: Slots | None,
+        groups: Groups,
+        report: Callable[[Event], None],
+    ) -> None:
+        self._journal = journal
+        self._committer = committer
+        self._sandbox = sandbox
+        self._report = report
+        self._groups = groups
+        self._slots = slots
+        self._boot = survivors.boot_id()
+        self._running: dict[str, Running] = {}
+        self._owners: dict[int, tuple[Running, str]] = {}
+        self._probes: dict[int, int] = {}
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = count()
+        self._ticking = False
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether nothing runs and nothing waits to become durable."""
+        return not self._running and self._committer.idle
+
+    # --- requests -------------------------------------------------------------------------
+
+    def start(self, attempts: Iterable[Attempt]) -> None:
+        """Start each attempt that was never started; the others are left as they are."""
+        for attempt in attempts:
+            if self._journal.knows(attempt.id):
+                if attempt.id in self._journal.ended:
+                    self._report(self._journal.ended[attempt.id])
+                continue
+            begun = Begun(attempt.id, attempt.folder, attempt.isolation, now())
+            self._journal.note(begun)
+            life = Life.of(attempt.containers)
+            runs = {run.name: run for run in attempt.containers}
+            running = Running(attempt, life, runs, Watch(attempt))
+            self._running[attempt.id] = running
+            self._committer.add(begun, partial(self._begin, running))
+
+    def status(self, attempt: str) -> Event | None:
+        """Return what is to be said of an attempt; None where it was never started."""
+        if attempt in self._journal.ended:
+            return self._journal.ended[attempt]
+        running = self._running.get(attempt)
+        if running is None:
+            return None
+        return Started(attempt, running.started_at or now())
+
+    def stop(self, attempts: Iterable[str], grace: float) -> None:
+        """Have attempts end."""
+        for name in attempts:
+            running = self._running.get(name)
+            if running is not None:
+                self._stop(running, "stopped", grace)
+
+    def forget(self, attempts: Iterable[str]) -> None:
+        """Drop ended attempts, with the private roots of their containers."""
+        for name in attempts:
+            ended = self._journal.ended.get(name)
+            if ended is None:
+                continue
+            self._journal.note(Forgotten(name))
+            self._committer.note(Forgotten(name))
+            self._discard(ended.folder)
+
+    def probe(self, request: Probe) -> None:
+        """Run a command beside a container and report how it ended."""
+        running = self._running.get(request.id)
+        pid = running.pids.get(request.container) if running else None
+        if running is None or pid is None:
+            self._report(Probed(request.number, None))
+            return
+        sandbox = self._sandbox if running.attempt.isolation == "sandbox" else None
+        try:
+            child = spawn_beside(running.runs[request.container], request.argv, pid, sandbox)
+        except SpawnError:
+            self._report(Probed(request.number, None))
+            return
+        self._probes[child] = request.number
+        self._later(request.timeout, lambda: self._end_probe(child))
+
+    def _end_probe(self, pid: int) -> None:
+        if pid in self._probes:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+    def _discard(self, folder: str) -> None:
+        """Remove the kept roots of an ended attempt's containers."""
+        if self._slots is None:
+            return
+        with suppress(OSError):
+            for entry in os.scandir(folder):
+                if entry.name.endswith(".root"):
+                    self._slots.remove(entry.path)
+
+    def _put_away(self, running: Running) -> None:
+        """Keep what somebody will read of the containers' roots; take back the rest."""
+        assert self._slots is not None
+        for name, slot in running.slots.items():
+            if running.runs[name].keep:
+                with suppress(OSError):
+                    self._slots.hand_over(slot, str(place_of(running.attempt.folder, name)))
+            else:
+                self._slots.give_back(slot)
+
+    def recover(self) -> None:
+        """End what an executor before this one left behind, and record it as lost."""
+        lost = dict(self._journal.begun)
+        for pids in self._journal.pids.values():
+            for pid in pids:
+                if pid.boot == self._boot:
+                    survivors.kill_exact(pid.pid, pid.start_ticks)
+        self._groups.end_all(lost)
+        survivors.end_all_of(set(lost))
+        for begun in lost.values():
+            message = "executor lost: the process that ran this attempt is gone"
+            ended = Ended(begun.id, now(), reason="lost", message=message, folder=begun.folder)
+            self._commit_end(ended, [])
+
+    # --- time -----------------------------------------------------------------------------
+
+    def next_timer(self) -> float | None:
+        """Return in how many seconds ``run_timers`` has something to do."""
+        return max(0.0, self._timers[0][0] - monotonic()) if self._timers else None
+
+    def run_timers(self) -> None:
+        """Do what is due."""
+        while self._timers and self._timers[0][0] <= monotonic():
+            heapq.heappop(self._timers)[2]()
+
+    def _later(self, seconds: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self._timers, (monotonic() + seconds, next(self._numbers), action))
+
+    def _tick(self) -> None:
+        for running in self._running.values():
+            text = running.watch.look()
+            if text:
+                self._report(Progressed(running.attempt.id, now(), text))
+        self._ticking = bool(self._running)
+        if self._ticking:
+            self._later(TICK, self._tick)
+
+    # --- the way of an attempt ------------------------------------------------------------
+
+    def _begin(self, running: Running, error: OSError | None) -> None:
+        attempt = running.attempt
+        if error is not None:
+            # Not durable, so nothing was started, and it may be tried again.
+            self._journal.begun.pop(attempt.id, None)
+            del self._running[attempt.id]
+            message = f"cannot write the journal: {error.strerror}"
+            self._report(Ended(attempt.id, now(), reason="refused", message=message))
+            return
+        running.group = self._groups.make(attempt.id, attempt.limits)
+        if attempt.deadline is not None:
+            self._later(attempt.deadline, lambda: self._stop(running, "deadline", attempt.grace))
+        if not self._ticking:
+            self._ticking = True
+            self._later(TICK, self._tick)
+        self._perform(running, running.life.begin())
+
+    def _perform(self, running: Running, actions: list[Action]) -> None:
+        for action in actions:
+            match action:
+                case Launch(name=name, wait=0.0):
+                    self._launch(running, name)
+                case Launch(name=name, wait=wait):
+                    self._later(wait, partial(self._launch, running, name))
+                case Terminate(names=names):
+                    self._terminate(running, names, running.attempt.grace)
+                case Finish():
+                    self._finish(running)
+
+    def _launch(self, running: Running, name: str) -> None:
+        if not running.life.launched(name):
+            return
+        run, attempt = running.runs[name], running.attempt
+        running.began.setdefault(name, now())
+        try:
+            with running.group.entered() if running.group is not None else nullcontext():
+                pid = self._spawn(running, run)
+        except (SpawnError, OSError) as error:
+            self._note_exit(running, name, CANNOT_START, str(error))
+            return
+        running.pids[name] = pid
+        running.sessions.add(pid)
+        self._owners[pid] = (running, name)
+        ticks = survivors.start_ticks(pid) or 0
+        entry = Pid(attempt.id, name, pid, ticks, self._boot)
+        self._journal.note(entry)
+        self._committer.note(entry)
+        if not running.started and run.role == "main":
+            running.started, running.started_at = True, now()
+            self._report(Started(attempt.id, running.started_at))
+
+    def _spawn(self, running: Running, run: ContainerRun) -> int:
+        attempt = running.attempt
+        if attempt.isolation != "sandbox":
+            return spawn(run, attempt.folder, None, -1)
+        if self._slots is None:
+            raise SpawnError("sandboxes cannot be made on this machine")
+        try:
+            slot = running.slots.get(run.name) or self._slots.take()
+        except OSError as error:
+            raise SpawnError(f"cannot make a sandbox: {error}") from error
+        running.slots[run.name] = slot
+        running.watch.follow_into(slot.upper, run)
+        pid = spawn(run, attempt.folder, self._sandbox, slot.namespace)
+        number = survivors.namespace(pid)
+        if number is not None:
+            running.namespaces.add(number)
+        return pid
+
+    def _stop(self, running: Running, reason: str, grace: float) -> None:
+        if self._running.get(running.attempt.id) is not running or running.life.finished:
+            return
+        running.reason = running.reason or reason
+        actions = running.life.stop()
+        for action in actions:
+            if isinstance(action, Terminate):
+                self._terminate(running, action.names, grace)
+            else:
+                self._perform(running, [action])
+
+    def _terminate(self, running: Running, names: tuple[str, ...], grace: float) -> None:
+        for name in names:
+            self._signal(running.pids.get(name), signal.SIGTERM if grace > 0 else signal.SIGKILL)
+        if grace > 0:
+            self._later(grace, lambda: self._kill(running, names))
+
+    def _kill(self, running: Running, names: tuple[str, ...]) -> None:
+        for name in names:
+            self._signal(running.pids.get(name), signal.SIGKILL)
+
+    def _signal(self, pid: int | None, number: signal.Signals) -> None:
+        # A child that is not reaped yet keeps its pid, and its group keeps its number.
+        if pid is not None and pid in self._owners:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, number)
+
+    def reap(self) -> None:
+        """Take every child that has ended."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            owner = self._owners.pop(pid, None)
+            if owner is None:
+                if pid in self._probes:
+                    code = os.waitstatus_to_exitcode(status)
+                    self._report(Probed(self._probes.pop(pid), code))
+                continue
+            running, name = owner
+            running.cpu_seconds += usage.ru_utime + usage.ru_stime
+            running.memory_bytes = max(running.memory_bytes, usage.ru_maxrss * 1024)
+            del running.pids[name]
+            code = os.waitstatus_to_exitcode(status)
+            self._note_exit(running, name, 128 - code if code < 0 else code, "")
+
+    def _note_exit(self, running: Running, name: str, code: int, error: str) -> None:
+        oom = running.group is not None and code == 137 and running.group.ran_out_of_memory()
+        running.exits[name] = ContainerExit(name, code, running.began[name], now(), error, oom)
+        actions = running.life.exited(name, code)
+        if actions:
+            self._perform(running, actions)
+        elif not running.life.finished:
+            self._sweep(running)
+
+    def _sweep(self, running: Running) -> bool:
+        """End processes that the containers left behind; tell whether there were any."""
+        if running.group is not None and not running.pids:
+            return running.group.kill()
+        found = False
+        for pid in survivors.children():
+            if pid not in self._owners and pid not in self._probes and self._is_of(running, pid):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                found = True
+        return found
+
+    def _is_of(self, running: Running, pid: int) -> bool:
+        if len(running.runs) > 1 and running.pids:
+            # Others of the attempt still run: only what is surely of an ended one may go.
+            leader = survivors.session(pid)
+            return leader in running.sessions and leader not in running.pids.values()
+        return (
+            survivors.attempt_of(pid) == running.attempt.id
+            or survivors.session(pid) in running.sessions
+            or survivors.namespace(pid) in running.namespaces
+        )
+
+    def _finish(self, running: Running) -> None:
+        if self._sweep(running):
+            self.reap()
+            self._later(SWEEP_AGAIN, lambda: self._finish(running))
+            return
+        attempt = running.attempt
+        if running.group is not None:
+            cpu, memory = running.group.usage()
+            running.cpu_seconds = max(cpu, running.cpu_seconds)
+            running.memory_bytes = max(memory, running.memory_bytes)
+            running.group.remove()
+        exits = [running.exits.get(name) or ContainerExit(name) for name in running.runs]
+        ended = Ended(
+            attempt.id,
+            now(),
+            tuple(exits),
+            running.reason,
+            running.cpu_seconds,
+            running.memory_bytes,
+            folder=attempt.folder,
+        )
+        if running.slots:
+            self._put_away(running)
+        self._commit_end(ended, running.watch.close())
+
+    def _commit_end(self, ended: Ended, files: list[int]) -> None:
+        def done(error: OSError | None) -> None:
+            if error is not None:
+                # A full disk: the end is kept here and tried again until it is on disk.
+                self._later(RETRY_COMMIT, lambda: self._commit_end(ended, []))
+                return
+            self._journal.note(ended)
+            self._running.pop(ended.id, None)
+            self._report(ended)
+
+        self._committer.add(ended, done, files)
+
+    def close(self) -> None:
+        """Remove what is ours and of no more use."""
+        if self._slots is not None:
+            self._slots.close()
+        self._groups.close()

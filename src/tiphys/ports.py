@@ -1,0 +1,145 @@
+"""What the control loop asks of the outside world, as protocols.
+
+A ``Runtime`` runs one node. It is told to ``start`` a ``Task`` at least once and must make that at
+most once by the task's id; everything it has to say comes back as events through the ``Sink`` it was
+opened with, never as return values. Implementations live in ``runtimes``; the loop in ``control``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from tiphys.spec import model
+
+AttemptId = str
+"""``<workflow uid>.<number>``: one start of one node. Never used twice."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One node to run: its template with every tag already resolved."""
+
+    id: AttemptId
+    workflow: str
+    namespace: str
+    workflow_uid: str
+    node_id: str
+    node_name: str
+    template: model.Template
+    """Container, script or containerSet; inputs carry values, artifacts their full location."""
+    volumes: tuple[model.Volume, ...] = ()
+    """Volumes of the workflow (claims included) that the template may mount."""
+    capture_result: bool = False
+    """Whether somebody reads ``outputs.result``."""
+    deadline: float | None = None
+    """Seconds after which the attempt is ended as DeadlineExceeded."""
+    pod_spec_patch: str = ""
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    archive_logs: bool = False
+
+
+class TaskStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The attempt's main process exists."""
+
+    id: AttemptId
+    at: float
+    host: str = ""
+    ip: str = ""
+    """Where a daemon can be reached."""
+
+
+class TaskReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A daemon's readiness probe has passed (or it has none and it runs)."""
+
+    id: AttemptId
+    at: float
+    ip: str = ""
+
+
+class TaskProgressed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The task wrote N/M to its progress file."""
+
+    id: AttemptId
+    at: float
+    progress: str
+
+
+class ContainerEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one container of an attempt ended."""
+
+    name: str
+    phase: str
+    """Succeeded, Failed, Error, or Omitted where it never started."""
+    exit_code: int | None = None
+    message: str = ""
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an attempt used, as measured."""
+
+    cpu_seconds: float = 0.0
+    memory_bytes: int = 0
+
+
+class TaskEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True, omit_defaults=True):
+    """The attempt is over, its logs are on disk and its outputs are collected."""
+
+    id: AttemptId
+    at: float
+    phase: str
+    """Argo's word: Succeeded, Failed or Error."""
+    message: str = ""
+    outputs: model.Outputs | None = None
+    """Parameters with values, artifacts with locations, result, exit_code."""
+    containers: tuple[ContainerEnd, ...] = ()
+    """More than main: members of a container set."""
+    usage: Usage = Usage()
+    lost: bool = False
+    """The executor died under it: nobody knows how far it came."""
+    stopped: bool = False
+    """It ended because it was told to stop."""
+
+
+RuntimeEvent = TaskStarted | TaskReady | TaskProgressed | TaskEnded
+Sink = Callable[[Sequence[RuntimeEvent]], None]
+"""Takes events on the event loop's thread; returns at once."""
+
+
+class Resources(Protocol):
+    """Config maps and secrets that tasks refer to."""
+
+    def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
+        """Return the data of a config map, None where there is none."""
+
+    def secret(self, namespace: str, name: str) -> Mapping[str, bytes] | None:
+        """Return the data of a secret, None where there is none."""
+
+
+class Runtime(Protocol):
+    """Runs one node at a time each, many at once."""
+
+    name: str
+
+    async def open(self, sink: Sink) -> None:
+        """Get ready; events go to ``sink`` from now on."""
+
+    async def start(self, tasks: Sequence[Task]) -> None:
+        """Start each task unless its id was started before; failures come back as TaskEnded."""
+
+    async def attach(self, tasks: Sequence[Task]) -> None:
+        """Report again on tasks that an earlier process started: a TaskEnded for each ended or lost
+        one, a TaskStarted for each that still runs. A task that never began is started."""
+
+    async def stop(self, ids: Sequence[AttemptId], *, grace: float) -> None:
+        """End attempts: SIGTERM, after ``grace`` seconds SIGKILL. Their TaskEnded says ``stopped``."""
+
+    async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
+        """The TaskEnded of these is on record: what was kept to report it again may go."""
+
+    async def close(self) -> None:
+        """Let go; running tasks keep running."""

@@ -1,0 +1,339 @@
+"""Nodes on this machine: ``ports.Runtime`` over the executor.
+
+Translates tasks, stages inputs, sends attempts in batches, turns ends into ``TaskEnded``. The plain
+way (no artifacts, no output files) never leaves the event loop; the rest runs in a few threads.
+Holds no truth: what was started and how it ended is the executor's journal, so that after a crash
+of the server ``attach`` finds everything again. ``acknowledge`` tells that an end is on record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from tiphys.errors import RuntimeFailure, TiphysError
+from tiphys.executor import protocol
+from tiphys.executor.client import ExecutorClient
+from tiphys.executor.clock import now
+from tiphys.ports import (
+    AttemptId,
+    Resources,
+    RuntimeEvent,
+    Sink,
+    Task,
+    TaskEnded,
+    TaskProgressed,
+    TaskReady,
+    TaskStarted,
+    Usage,
+)
+from tiphys.runtimes import readiness, verdict
+from tiphys.runtimes.config import LocalConfig
+from tiphys.runtimes.staging import ArtifactStore, Collector, read_result, stage, unplace
+from tiphys.runtimes.translate import MAIN, Plan, Translator
+from tiphys.spec import model
+
+WORKERS = 4
+LOOPBACK = "127.0.0.1"
+T = TypeVar("T")
+
+
+class LocalRuntime:
+    """Runs nodes as processes or in sandboxes of this machine."""
+
+    name = "local"
+
+    def __init__(
+        self,
+        data: Path,
+        *,
+        config: LocalConfig,
+        resources: Resources,
+        artifacts: ArtifactStore | None = None,
+        epoch: int = 0,
+    ) -> None:
+        self._config = config
+        self._artifacts = artifacts
+        self._translator = Translator(data.resolve(), config, resources)
+        self._client = ExecutorClient(
+            data,
+            epoch=epoch,
+            on_events=self._take,
+            on_lost=self._reconnect,
+            linger=config.linger_seconds,
+        )
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="staging")
+        self._plans: dict[AttemptId, Plan] = {}
+        self._staging: set[AttemptId] = set()
+        self._stopping: dict[AttemptId, float] = {}
+        self._sink: Sink = lambda events: None
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._probes = readiness.Probes(self._client.send)
+        self._closed = False
+        self.isolation = ""
+        self.notice = ""
+        """One line for the person who asks why there is no sandbox."""
+
+    # --- ports.Runtime --------------------------------------------------------------------
+
+    async def open(self, sink: Sink) -> None:
+        """Reach the executor and find out what isolation there is."""
+        self._sink = sink
+        welcome = await self._client.connect()
+        wanted = self._config.isolation
+        if wanted == "process" or (wanted == "auto" and not welcome.sandbox):
+            self.isolation = "process"
+        elif not welcome.sandbox:
+            raise RuntimeFailure(f"no sandbox on this machine: {welcome.why}")
+        else:
+            self.isolation = "sandbox"
+        if wanted == "auto" and not welcome.sandbox:
+            self.notice = f"tasks run without a sandbox: {welcome.why}"
+
+    async def start(self, tasks: Sequence[Task]) -> None:
+        """Start tasks: those with nothing to fetch at once and together."""
+        plans: list[Plan] = []
+        failed: list[RuntimeEvent] = []
+        for task in tasks:
+            if task.id in self._plans:
+                continue
+            try:
+                plan = self._translator.translate(task, self.isolation)
+            except (TiphysError, OSError) as error:
+                failed.append(_failure(task, str(error)))
+                continue
+            self._plans[task.id] = plan
+            plans.append(plan)
+        self._send(plans)
+        if failed:
+            self._sink(failed)
+
+    async def attach(self, tasks: Sequence[Task]) -> None:
+        """Ask the executor about tasks of an earlier server."""
+        failed: list[RuntimeEvent] = []
+        asked = []
+        for task in tasks:
+            try:
+                self._plans[task.id] = self._translator.translate(task, self.isolation)
+            except (TiphysError, OSError) as error:
+                failed.append(_failure(task, str(error)))
+                continue
+            asked.append(task.id)
+        if asked:
+            self._client.send(protocol.Attach(tuple(asked)))
+        if failed:
+            self._sink(failed)
+
+    async def stop(self, ids: Sequence[AttemptId], *, grace: float) -> None:
+        """Tell the executor to end attempts; what is still being staged never begins."""
+        known = [name for name in ids if name in self._plans]
+        self._stopping |= dict.fromkeys(known, grace)
+        self._client.send(protocol.Stop(tuple(known), grace))
+
+    async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
+        """Let the executor forget attempts whose TaskEnded is on record."""
+        self._client.send(protocol.Ack(tuple(ids)))
+
+    async def close(self) -> None:
+        """Hang up; tasks keep running. What is half staged or collected is done again later."""
+        self._closed = True
+        self._probes.close()
+        self._client.close()
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def folder_of(self, task: Task) -> Path:
+        """Return where the logs of an attempt lie, for ``logs.LogReader``."""
+        return self._translator.folder_of(task)
+
+    @property
+    def executor_pid(self) -> int:
+        """Return the process that runs the tasks; 0 before ``open``."""
+        return self._client.welcome.pid if self._client.welcome is not None else 0
+
+    # --- before the start -----------------------------------------------------------------
+
+    def _send(self, plans: Sequence[Plan]) -> None:
+        ready = []
+        for plan in plans:
+            if _has_work_before(plan):
+                self._staging.add(plan.task.id)
+                self._spawn(self._stage_and_start(plan))
+            else:
+                ready.append(plan.attempt)
+        if ready:
+            self._client.send(protocol.Start(tuple(ready)))
+
+    async def _stage_and_start(self, plan: Plan) -> None:
+        problem = ""
+        try:
+            await self._in_thread(partial(stage, plan, self._artifacts))
+        except (TiphysError, OSError) as error:
+            problem = str(error)
+        self._staging.discard(plan.task.id)
+        stopped = plan.task.id in self._stopping
+        if not problem and not stopped:
+            self._client.send(protocol.Start((plan.attempt,)))
+            return
+        await self._in_thread(partial(unplace, plan.folder))
+        self._forget(plan)
+        if stopped:
+            self._sink([_failure(plan.task, verdict.NEVER_BEGAN, phase="Failed", stopped=True)])
+        else:
+            self._sink([_failure(plan.task, problem)])
+
+    def _forget(self, plan: Plan) -> None:
+        self._plans.pop(plan.task.id, None)
+        self._stopping.pop(plan.task.id, None)
+
+    # --- events of the executor -----------------------------------------------------------
+
+    def _take(self, events: Sequence[protocol.Event]) -> None:
+        news: list[RuntimeEvent] = []
+        never_begun: list[Plan] = []
+        for event in events:
+            if isinstance(event, protocol.Probed):
+                self._probes.answer(event)
+                continue
+            plan = self._plans.get(event.id)
+            if plan is not None and isinstance(event, protocol.Unknown):
+                never_begun.append(plan)
+            elif plan is not None:
+                news += self._translate(plan, event)
+        self._send(never_begun)
+        if news:
+            self._sink(news)
+
+    def _translate(self, plan: Plan, event: protocol.Event) -> list[RuntimeEvent]:
+        match event:
+            case protocol.Started():
+                return self._started(plan, event)
+            case protocol.Progressed():
+                return [TaskProgressed(id=event.id, at=event.at, progress=event.text)]
+            case protocol.Ended():
+                return self._ended(plan, event)
+        return []
+
+    def _started(self, plan: Plan, event: protocol.Started) -> list[RuntimeEvent]:
+        begun = TaskStarted(id=event.id, at=event.at, host=_host(), ip=LOOPBACK)
+        if not plan.task.template.daemon:
+            return [begun]
+        probe = readiness.probe_of(plan.task.template)
+        if probe is None:
+            return [begun, TaskReady(id=event.id, at=event.at, ip=LOOPBACK)]
+        self._spawn(self._await_readiness(plan, probe))
+        return [begun]
+
+    async def _await_readiness(self, plan: Plan, probe: model.Probe) -> None:
+        ready = await self._probes.wait(plan, probe, lambda: plan.task.id in self._plans)
+        if ready and not self._closed:
+            self._sink([TaskReady(id=plan.task.id, at=now(), ip=LOOPBACK)])
+
+    def _ended(self, plan: Plan, event: protocol.Ended) -> list[RuntimeEvent]:
+        self._forget(plan)
+        outputs, main_ran = _plain_outputs(plan, event)
+        saves = plan.collects and main_ran and event.reason not in ("lost", "deadline")
+        if saves or _is_placed(plan):
+            self._spawn(self._collect(plan, event, outputs, saves=saves))
+            return []
+        return [_end(plan, event, outputs, [])]
+
+    async def _collect(
+        self, plan: Plan, event: protocol.Ended, outputs: model.Outputs, *, saves: bool
+    ) -> None:
+        problems: list[str] = []
+        if saves:
+            collector = Collector(plan, self._artifacts)
+            saved, problems = await self._in_thread(collector.collect)
+            outputs = msgspec.structs.replace(
+                outputs, parameters=saved.parameters, artifacts=saved.artifacts
+            )
+        await self._in_thread(partial(unplace, plan.folder))
+        if not self._closed:
+            self._sink([_end(plan, event, outputs, problems)])
+
+    # --- the connection -------------------------------------------------------------------
+
+    def _reconnect(self) -> None:
+        if not self._closed:
+            self._spawn(self._connect_again())
+
+    async def _connect_again(self) -> None:
+        try:
+            await self._client.connect()
+        except TiphysError as error:
+            message = f"executor lost: {error}"
+            lost = [_failure(plan.task, message, lost=True) for plan in self._plans.values()]
+            self._plans.clear()
+            self._sink(lost)
+            return
+        asked = [name for name in self._plans if name not in self._staging]
+        if asked:
+            self._client.send(protocol.Attach(tuple(asked)))
+        for name, grace in self._stopping.items():
+            self._client.send(protocol.Stop((name,), grace))
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(job)
+        self._jobs.add(task)
+        task.add_done_callback(self._jobs.discard)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+
+def _has_work_before(plan: Plan) -> bool:
+    return bool(plan.loads) or _is_placed(plan)
+
+
+def _is_placed(plan: Plan) -> bool:
+    """Tell whether the task's files lie in the host's own tree."""
+    return plan.attempt.isolation == "process" and any(r.mounts for r in plan.attempt.containers)
+
+
+def _host() -> str:
+    return ""
+
+
+def _plain_outputs(plan: Plan, event: protocol.Ended) -> tuple[model.Outputs, bool]:
+    """Return exit code and result, and whether main ran at all."""
+    main = next((exit_ for exit_ in event.containers if exit_.name == MAIN), None)
+    if main is None or main.code is None:
+        return model.Outputs(), False
+    result = read_result(plan.folder) if plan.task.capture_result else None
+    return model.Outputs(exit_code=str(main.code), result=result), True
+
+
+def _end(
+    plan: Plan, event: protocol.Ended, outputs: model.Outputs, problems: Sequence[str]
+) -> TaskEnded:
+    phase, message = verdict.judge(plan.attempt, event)
+    if problems and phase == "Succeeded":
+        phase, message = "Error", f"wait: Error (exit code 64): {'; '.join(problems)}"
+    members = plan.task.template.container_set
+    names = [node.name for node in members.containers] if members is not None else []
+    return TaskEnded(
+        id=event.id,
+        at=event.at,
+        phase=phase,
+        message=message,
+        outputs=None if outputs == model.Outputs() else outputs,
+        containers=verdict.members(event, names),
+        usage=Usage(cpu_seconds=event.cpu_seconds, memory_bytes=event.memory_bytes),
+        lost=event.reason == "lost",
+        stopped=event.reason == "stopped",
+    )
+
+
+def _failure(
+    task: Task, message: str, *, phase: str = "Error", lost: bool = False, stopped: bool = False
+) -> TaskEnded:
+    return TaskEnded(id=task.id, at=now(), phase=phase, message=message, lost=lost, stopped=stopped)

@@ -1,0 +1,67 @@
+"""``podSpecPatch`` where it means something on this machine: containers' resources and environment.
+
+Everything else in a patch concerns pods and nodes of a cluster and is left alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from tiphys.errors import RuntimeFailure
+from tiphys.spec import model
+
+
+def apply(template: model.Template, text: str) -> model.Template:
+    """Return the template with the patches of the workflow and of its own."""
+    for patch in (text, template.pod_spec_patch):
+        if patch:
+            template = _apply(template, patch)
+    return template
+
+
+def _apply(template: model.Template, text: str) -> model.Template:
+    try:
+        value = yaml.safe_load(text)
+        containers = {entry["name"]: entry for entry in (value or {}).get("containers") or ()}
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+        raise RuntimeFailure(f"Failed to merge the workflow PodSpecPatch: {error}") from error
+    changed: dict[str, Any] = {}
+    deadline = (value or {}).get("activeDeadlineSeconds")
+    if deadline is not None:
+        changed["active_deadline_seconds"] = str(deadline)
+    for kind in ("container", "script"):
+        main = getattr(template, kind)
+        if main is not None and "main" in containers:
+            changed[kind] = _patched(main, containers["main"])
+    if template.container_set is not None:
+        nodes = tuple(
+            _patched(node, containers[node.name]) if node.name in containers else node
+            for node in template.container_set.containers
+        )
+        changed["container_set"] = msgspec.structs.replace(template.container_set, containers=nodes)
+    return msgspec.structs.replace(template, **changed)
+
+
+def _patched(container: model.Container, entry: dict[str, Any]) -> Any:
+    changed: dict[str, Any] = {}
+    try:
+        resources = entry.get("resources") or {}
+        changed["resources"] = msgspec.structs.replace(
+            container.resources,
+            limits=container.resources.limits | _texts(resources.get("limits")),
+            requests=container.resources.requests | _texts(resources.get("requests")),
+        )
+        given = msgspec.convert(entry.get("env") or [], tuple[model.EnvVar, ...])
+    except (msgspec.ValidationError, AttributeError, TypeError) as error:
+        raise RuntimeFailure(f"Failed to merge the workflow PodSpecPatch: {error}") from error
+    names = {variable.name for variable in given}
+    kept = tuple(variable for variable in container.env if variable.name not in names)
+    changed["env"] = (*kept, *given)
+    return msgspec.structs.replace(container, **changed)
+
+
+def _texts(amounts: dict[str, Any] | None) -> dict[str, str]:
+    return {name: str(amount) for name, amount in (amounts or {}).items()}

@@ -1,0 +1,299 @@
+"""From a task to an attempt: what the executor is to start, and what must lie ready before.
+
+Reads config maps, secrets and the configuration; writes small files (scripts, config map volumes)
+into the attempt's folder; loads no artifacts (``staging`` does). Whatever cannot be run here raises
+``RuntimeFailure`` with a message for the node.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tiphys.core import quantity
+from tiphys.core.duration import parse_duration_or_seconds
+from tiphys.errors import InvalidInputError, RuntimeFailure
+from tiphys.executor.protocol import VIEW, Attempt, ContainerRun, Limits, Mount
+from tiphys.ports import Resources, Task
+from tiphys.runtimes import patch
+from tiphys.runtimes.command import container_argv, expand, script_argv, with_interpreter
+from tiphys.runtimes.config import LocalConfig
+from tiphys.runtimes.environment import Environment, argo_environment, host_environment
+from tiphys.runtimes.volume import Volumes, write_file
+from tiphys.spec import model
+
+SCRIPT_PATH = "/argo/staging/script"
+PROGRESS_PATH = "/tmp/argo-progress"
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """An input artifact to bring before the start."""
+
+    artifact: model.Artifact
+    destination: Path
+
+
+@dataclass(slots=True)
+class Plan:
+    """One task made ready for the executor."""
+
+    task: Task
+    folder: Path
+    attempt: Attempt
+    loads: list[Load] = field(default_factory=list)
+
+    @property
+    def main(self) -> ContainerRun | None:
+        """Return the container whose files are the outputs."""
+        return next((run for run in self.attempt.containers if run.name == MAIN), None)
+
+    @property
+    def collects(self) -> bool:
+        """Tell whether there are files to save after the end."""
+        return has_outputs(self.task) or self.task.archive_logs
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    container: model.Container
+    name: str
+    role: str
+    after: tuple[str, ...] = ()
+
+
+def has_outputs(task: Task) -> bool:
+    """Tell whether the template names files as outputs."""
+    outputs = task.template.outputs
+    if outputs.artifacts:
+        return True
+    return any(p.value_from is not None and p.value_from.path for p in outputs.parameters)
+
+
+class Translator:
+    """Turns tasks into attempts for one data directory."""
+
+    def __init__(self, data: Path, config: LocalConfig, resources: Resources) -> None:
+        self._data = data
+        self._config = config
+        self._resources = resources
+        self._host = host_environment(config.pass_environment)
+
+    def folder_of(self, task: Task) -> Path:
+        """Return the folder of an attempt."""
+        return self._data / "attempts" / task.workflow_uid / task.id
+
+    def translate(self, task: Task, isolation: str) -> Plan:
+        """Return the plan of a task, its folder made."""
+        template = patch.apply(task.template, task.pod_spec_patch)
+        folder = self.folder_of(task)
+        (folder / "work" if isolation == "process" else folder).mkdir(parents=True, exist_ok=True)
+        writer = _Writer(task, template, folder, isolation, self)
+        runs = tuple(writer.run(member) for member in _members(template))
+        attempt = Attempt(
+            task.id,
+            str(folder),
+            runs,
+            isolation,
+            _deadline(task, template),
+            self._config.grace_seconds,
+            _limits(template, self._config),
+            writer.progress(runs),
+            self._config.log_cap,
+        )
+        return Plan(task, folder, attempt, writer.loads)
+
+    @property
+    def config(self) -> LocalConfig:
+        """Return the settings."""
+        return self._config
+
+    @property
+    def resources(self) -> Resources:
+        """Return config maps and secrets."""
+        return self._resources
+
+    @property
+    def claims(self) -> Path:
+        """Return where claims keep their files."""
+        return self._data / "volumes"
+
+    @property
+    def host(self) -> dict[str, str]:
+        """Return what tasks see of the host's environment."""
+        return self._host
+
+
+class _Writer:
+    """Writes the containers of one task."""
+
+    def __init__(
+        self, task: Task, template: model.Template, folder: Path, isolation: str, home: Translator
+    ) -> None:
+        self._task = task
+        self._template = template
+        self._folder = folder
+        self._sandboxed = isolation == "sandbox"
+        self._home = home
+        self._environment = Environment(task, home.resources)
+        self._volumes = Volumes(task, folder, home.claims, home.config, self._environment)
+        self.loads: list[Load] = []
+        self._inputs = self._plan_inputs()
+
+    def _plan_inputs(self) -> list[Mount]:
+        mounts = []
+        for number, artifact in enumerate(self._template.inputs.artifacts):
+            if not artifact.path:
+                continue
+            destination = self._folder / "inputs" / str(number)
+            self.loads.append(Load(artifact, destination))
+            mounts.append(Mount(str(destination), posixpath.normpath(artifact.path)))
+        return mounts
+
+    def run(self, member: _Member) -> ContainerRun:
+        """Return one container as the executor takes it."""
+        container = member.container
+        _check_policy(container, self._home.config)
+        declared = self._environment.declared(container)
+        progress = PROGRESS_PATH if self._sandboxed else str(self._folder / "progress")
+        env = self._home.host | argo_environment(self._task, member.name, progress) | declared
+        env["TIPHYS_ATTEMPT_ID"] = self._task.id
+        argv = tuple(expand(word, declared) for word in self._argv(container))
+        uid, gid = _user(container, self._template)
+        retries, wait = _retries(self._template) if member.role == "main" else (0, 0.0)
+        return ContainerRun(
+            member.name,
+            with_interpreter(argv, env["PATH"]),
+            env,
+            member.role,
+            container.working_dir,
+            member.after,
+            tuple(self._mounts(member, declared)),
+            uid,
+            gid,
+            retries,
+            wait,
+            member.name == MAIN and has_outputs(self._task),
+        )
+
+    def _argv(self, container: model.Container) -> tuple[str, ...]:
+        if not isinstance(container, model.ScriptTemplate):
+            return container_argv(self._home.config, container)
+        path = SCRIPT_PATH if self._sandboxed else str(self._folder / "script")
+        return script_argv(self._home.config, container, path)
+
+    def _mounts(self, member: _Member, variables: dict[str, str]) -> Iterator[Mount]:
+        container = member.container
+        shown = list(container.volume_mounts)
+        template = self._template
+        if member.role == "main" and template.container_set is not None:
+            shown += template.container_set.volume_mounts
+        mirrors = isinstance(container, model.UserContainer) and container.mirror_volume_mounts
+        if mirrors:
+            shown += _main_mounts(template)
+        unique = {posixpath.normpath(mount.mount_path): mount for mount in reversed(shown)}
+        for target in sorted(unique, key=len):
+            mount = unique[target]
+            source = self._volumes.source(mount, variables)
+            yield Mount(str(source), target, bool(mount.read_only))
+        if member.role == "main" or mirrors:
+            yield from self._inputs
+        if isinstance(container, model.ScriptTemplate):
+            yield from self._script(container)
+
+    def _script(self, script: model.ScriptTemplate) -> Iterator[Mount]:
+        path = self._folder / "script"
+        write_file(path, script.source.encode("utf-8", "surrogateescape"), 0o755)
+        if self._sandboxed:
+            yield Mount(str(path), SCRIPT_PATH)
+
+    def progress(self, runs: tuple[ContainerRun, ...]) -> str:
+        """Return where on the host the progress file of the task appears."""
+        if not self._sandboxed:
+            return str(self._folder / "progress")
+        mains = [run for run in runs if run.role == "main"]
+        main = next((run for run in mains if run.name == MAIN), mains[0])
+        for mount in main.mounts:
+            if mount.target == posixpath.dirname(PROGRESS_PATH):
+                return f"{mount.source}/{posixpath.basename(PROGRESS_PATH)}"
+        return VIEW + PROGRESS_PATH
+
+
+def _members(template: model.Template) -> Iterator[_Member]:
+    for container in template.init_containers:
+        yield _Member(container, container.name, "init")
+    main = template.script or template.container
+    if main is not None:
+        yield _Member(main, MAIN, "main")
+    elif template.container_set is not None:
+        for node in template.container_set.containers:
+            yield _Member(node, node.name, "main", node.dependencies)
+    else:
+        raise RuntimeFailure(f'template "{template.name}" has nothing to run on this machine')
+    for sidecar in template.sidecars:
+        yield _Member(sidecar, sidecar.name, "sidecar")
+
+
+def _main_mounts(template: model.Template) -> tuple[model.VolumeMount, ...]:
+    main = template.script or template.container
+    if main is not None:
+        return main.volume_mounts
+    return template.container_set.volume_mounts if template.container_set is not None else ()
+
+
+def _check_policy(container: model.Container, config: LocalConfig) -> None:
+    security = container.security_context
+    if security is not None and security.privileged and not config.allow_privileged:
+        raise RuntimeFailure(
+            "policy_denied: a privileged container (allowPrivileged is off in the configuration)"
+        )
+
+
+def _user(container: model.Container, template: model.Template) -> tuple[int | None, int | None]:
+    own, pod = container.security_context, template.security_context
+    uid = own.run_as_user if own is not None else None
+    gid = own.run_as_group if own is not None else None
+    if uid is None and pod is not None:
+        uid = pod.run_as_user
+    if gid is None and pod is not None:
+        gid = pod.run_as_group
+    return uid, gid
+
+
+def _retries(template: model.Template) -> tuple[int, float]:
+    strategy = template.container_set.retry_strategy if template.container_set else None
+    if strategy is None:
+        return 0, 0.0
+    try:
+        wait = parse_duration_or_seconds(strategy.duration) if strategy.duration else 0.0
+        return int(strategy.retries), wait
+    except (ValueError, InvalidInputError) as error:
+        raise RuntimeFailure(f"retryStrategy of the container set: {error}") from error
+
+
+def _deadline(task: Task, template: model.Template) -> float | None:
+    given = [] if task.deadline is None else [task.deadline]
+    if template.active_deadline_seconds:
+        try:
+            given.append(float(template.active_deadline_seconds))
+        except ValueError as error:
+            raise RuntimeFailure(f"activeDeadlineSeconds: {error}") from error
+    return min(given, default=None)
+
+
+def _limits(template: model.Template, config: LocalConfig) -> Limits:
+    containers = [member.container for member in _members(template) if member.role != "init"]
+    memory = [c.resources.limits.get("memory") for c in containers]
+    cpu = [c.resources.limits.get("cpu") for c in containers]
+    try:
+        # One group for all: it can be limited only where every container is.
+        return Limits(
+            sum(quantity.bytes_of(m) for m in memory if m is not None) if all(memory) else 0,
+            sum(quantity.cpu_millis(c) for c in cpu if c is not None) if all(cpu) else 0,
+            config.max_processes,
+        )
+    except InvalidInputError as error:
+        raise RuntimeFailure(f"resources: {error}") from error

@@ -1,0 +1,127 @@
+"""Why a work waits, found when somebody asks.
+
+Pure: reads the lines and the books, changes nothing. A member of a gang gets the gang's reason.
+"""
+
+from __future__ import annotations
+
+from tiphys.scheduling.gang import GangBook
+from tiphys.scheduling.horizon import Horizon
+from tiphys.scheduling.ledger import Ledger
+from tiphys.scheduling.line import WORKFLOW_SLOT, Lines, Obstacle
+from tiphys.scheduling.pending import Entry
+from tiphys.scheduling.reason import (
+    BehindOthers,
+    GangIncomplete,
+    GangShort,
+    GuaranteeOfOthers,
+    NoCapacity,
+    NoSuchQueueAnyMore,
+    QueueLimit,
+    QueueNotOpen,
+    Reason,
+    ReservedForHead,
+    Wait,
+    WaitingForVictims,
+    WorkflowLimit,
+)
+from tiphys.scheduling.reservation import Reservation
+from tiphys.scheduling.work import Work
+
+
+def incomplete(work: Work, gangs: GangBook) -> Wait:
+    """Why a member of a gang waits that is not in line at all."""
+    gang = gangs.gangs.get(work.group)
+    if gang is None:
+        return Wait(NoSuchQueueAnyMore(work.queue))
+    present = len(gangs.waiting.get(work.group, {}))
+    return Wait(GangIncomplete(gang.name, gang.min_member, present))
+
+
+def why(
+    entry: Entry,
+    lines: Lines,
+    ledger: Ledger,
+    head: Reservation | None,
+    horizon: Horizon,
+    now: float | None,
+) -> Wait:
+    """Why ``entry`` waits, and from when on it may start."""
+    assert entry.batch is not None
+    seat = lines.seat_of(entry.batch)
+    blocked = lines.blocked(seat, entry.batch)
+    expected = _expected_start(entry, ledger, horizon, now)
+    if head is not None and head.entry is entry and head.victims:
+        return Wait(WaitingForVictims(tuple(sorted(head.victims))), expected)
+    if blocked is not None:
+        return Wait(_blocked(entry, blocked, ledger), expected)
+    if head is not None and head.entry is not entry and now is not None:
+        kept = head.allows(entry, horizon, ledger.root.room, now)
+        if kept is not None:
+            return Wait(ReservedForHead(head.entry.works[0].id, kept), expected)
+    return Wait(BehindOthers(_ahead(entry)), expected)
+
+
+def _blocked(entry: Entry, blocked: Obstacle, ledger: Ledger) -> Reason:
+    account, name, guaranteed = blocked
+    queue = account.queue
+    if not account.open or not name:
+        return QueueNotOpen(queue.name, ledger.tree.effective_state(queue.name).value)
+    if name == WORKFLOW_SLOT:
+        return WorkflowLimit(queue.name, queue.max_parallel or 0)
+    asked = dict(entry.needs)[name]
+    free = account.room.get(name, account.missing)
+    if guaranteed:
+        return GuaranteeOfOthers(name, asked, free, account.kept.get(name, 0))
+    if entry.gang and account is ledger.root:
+        return _gang_short(entry, name, free)
+    if account is ledger.root:
+        return NoCapacity(name, asked, free)
+    return QueueLimit(queue.name, name, asked, account.used.get(name, 0), account.limit[name])
+
+
+def _gang_short(entry: Entry, name: str, free: int) -> Reason:
+    """How many members would find room, counting one after the other."""
+    placeable = 0
+    for work in entry.works:
+        free -= work.requests.get(name)
+        if free < 0:
+            break
+        placeable += 1
+    return GangShort(entry.gang, len(entry.works), placeable)
+
+
+def _ahead(entry: Entry) -> int:
+    assert entry.batch is not None
+    batches = entry.batch.leaf.batches.values()
+    return sum(
+        order < entry.order and other.alive for batch in batches for order, other in batch.heap
+    )
+
+
+def _expected_start(
+    entry: Entry, ledger: Ledger, horizon: Horizon, now: float | None
+) -> float | None:
+    """When it may start: once what runs makes room, after the work that stands before it.
+
+    An estimate for people: the work ahead is spread over the whole machine.
+    """
+    if now is None:
+        return None
+    found = horizon.when(ledger.root.room, entry.needs, now)
+    if found is None:
+        return None
+    return found[0] + _seconds_ahead(entry, ledger)
+
+
+def _seconds_ahead(entry: Entry, ledger: Ledger) -> float:
+    assert entry.batch is not None
+    busy: dict[str, float] = {}
+    for batch in entry.batch.leaf.batches.values():
+        for order, other in batch.heap:
+            if order < entry.order and other.alive:
+                for name, amount in other.needs:
+                    busy[name] = busy.get(name, 0.0) + amount * (other.seconds or 0.0)
+    capacity = ledger.capacity
+    parts = [amount / capacity.get(name) for name, amount in busy.items() if capacity.get(name)]
+    return max(parts, default=0.0)

@@ -1,0 +1,207 @@
+"""The accounts of a queue tree: what each queue uses, may use, and is kept free for it.
+
+Mutable and incremental: charging or releasing costs as much as the path to the root is long,
+whatever else runs or waits. The root's limit is the machine.
+
+Volcano's and Kueue's words come down to three numbers for each queue and resource:
+
+- limit: the smaller of capability and deserved + borrowing limit;
+- guarantee: the larger of guarantee, deserved − lending limit, and the guarantees below it;
+- share: used against deserved, or, where no sibling has a deserved, used against the machine
+  divided by weight. The lowest share is served next.
+
+What a sibling's guarantee leaves unused is ``kept`` at the parent and taken from everyone else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tiphys.scheduling.queue import ROOT, Queue, QueueState, QueueTree
+from tiphys.scheduling.resource import UNLIMITED, Resources
+
+Needs = tuple[tuple[str, int], ...]
+
+
+class Account:
+    """One queue's numbers. ``path`` leads from itself to the root."""
+
+    __slots__ = (
+        "children", "guarantee", "index", "kept", "limit", "missing", "open", "parent", "path",
+        "queue", "room", "share_of", "used", "wanted", "workflows",
+    )  # fmt: skip
+
+    def __init__(self, queue: Queue, parent: Account | None, index: int) -> None:
+        self.queue = queue
+        self.parent = parent
+        self.index = index
+        self.children: list[Account] = []
+        self.path: tuple[Account, ...] = (self, *(parent.path if parent else ()))
+        self.used: dict[str, int] = {}
+        self.wanted: dict[str, int] = {}
+        """What waiting work asks for; kept at leaves only."""
+        self.limit: dict[str, int] = {}
+        self.room: dict[str, int] = {}
+        self.guarantee: dict[str, int] = {}
+        self.kept: dict[str, int] = {}
+        self.missing = UNLIMITED if parent else 0
+        self.open = True
+        self.share_of: tuple[tuple[str, float], ...] = ()
+        """Resource and divisor: the share is the largest quotient."""
+        self.workflows: dict[str, int] = {}
+        """Workflows that hold a slot here, with their running works."""
+
+    def unused_guarantee(self, name: str) -> int:
+        """What is still kept for this queue."""
+        return max(0, self.guarantee.get(name, 0) - self.used.get(name, 0))
+
+    def want(self, needs: Needs, sign: int) -> None:
+        """Count waiting work in (1) or out (-1)."""
+        wanted = self.wanted
+        for name, amount in needs:
+            wanted[name] = wanted.get(name, 0) + sign * amount
+
+    def share(self) -> float:
+        """How much of its due the queue uses; Volcano's rules for a due of zero."""
+        used = self.used
+        top = 0.0
+        for name, due in self.share_of:
+            amount = used.get(name, 0)
+            if amount:
+                top = max(top, amount / due if due else 1.0)
+        return top
+
+
+class Ledger:
+    """All accounts of a tree on a machine of ``capacity``."""
+
+    __slots__ = ("accounts", "capacity", "root", "tree")
+
+    def __init__(self, tree: QueueTree, capacity: Resources) -> None:
+        self.tree = tree
+        self.capacity = capacity
+        self.accounts: dict[str, Account] = {}
+        self.root = self._add(ROOT, None)
+        self._set_numbers(self.root)
+
+    def leaf(self, name: str) -> Account | None:
+        """Return the account that takes work, None where there is none."""
+        account = self.accounts.get(name)
+        return None if account is None or account.children or account is self.root else account
+
+    def charge(self, path: Sequence[Account], needs: Needs) -> None:
+        """Count ``needs`` as used along ``path``."""
+        for account in path:
+            if account.guarantee:
+                _shift_kept(account, needs, 1)
+            used, room = account.used, account.room
+            for name, amount in needs:
+                used[name] = used.get(name, 0) + amount
+                if name in room:
+                    room[name] -= amount
+
+    def release(self, path: Sequence[Account], needs: Needs) -> None:
+        """Take ``needs`` off again."""
+        for account in path:
+            if account.guarantee:
+                _shift_kept(account, needs, -1)
+            used, room = account.used, account.room
+            for name, amount in needs:
+                used[name] -= amount
+                if name in room:
+                    room[name] += amount
+
+    def _add(self, name: str, parent: Account | None) -> Account:
+        account = Account(self.tree.queues[name], parent, len(self.accounts))
+        self.accounts[name] = account
+        for child in self.tree.children[name]:
+            account.children.append(self._add(child, account))
+        return account
+
+    def _set_numbers(self, account: Account) -> None:
+        """Compute limits and guarantees bottom-up; usage starts at zero."""
+        for child in account.children:
+            self._set_numbers(child)
+        account.open = self.tree.effective_state(account.queue.name) is QueueState.OPEN
+        account.limit = (
+            dict(self.capacity.items) if account is self.root else limit_of(account.queue)
+        )
+        account.room = dict(account.limit)
+        account.guarantee = _guarantee_of(account)
+        for child in account.children:
+            for name, amount in child.guarantee.items():
+                account.kept[name] = account.kept.get(name, 0) + amount
+        self._set_shares(account)
+
+    def _set_shares(self, parent: Account) -> None:
+        configured = any(child.queue.deserved.items for child in parent.children)
+        for child in parent.children:
+            if configured:
+                deserved = child.queue.deserved
+                child.share_of = tuple((name, float(due)) for name, due in deserved.items)
+            else:
+                weight = child.queue.weight
+                child.share_of = tuple(
+                    (name, float(total * weight)) for name, total in self.capacity.items
+                )
+
+
+def limit_of(queue: Queue) -> dict[str, int]:
+    """The hard cap: capability, or deserved + borrowing limit where that is less."""
+    limit = queue.capability.to_dict()
+    if queue.borrowing_limit is not None:
+        for name, extra in queue.borrowing_limit.items:
+            most = queue.deserved.get(name) + extra
+            limit[name] = min(limit.get(name, most), most)
+    return limit
+
+
+def _guarantee_of(account: Account) -> dict[str, int]:
+    queue = account.queue
+    kept = {name: amount for name, amount in queue.guarantee.items if amount}
+    if queue.lending_limit is not None:
+        for name, lent in queue.lending_limit.items:
+            own = queue.deserved.get(name) - lent
+            if own > kept.get(name, 0):
+                kept[name] = own
+    below: dict[str, int] = {}
+    for child in account.children:
+        for name, amount in child.guarantee.items():
+            below[name] = below.get(name, 0) + amount
+    for name, amount in below.items():
+        kept[name] = max(kept.get(name, 0), amount)
+    return {} if account.parent is None else kept
+
+
+def _shift_kept(account: Account, needs: Needs, sign: int) -> None:
+    """Move what is kept at the parent as ``account`` uses more or less of its guarantee."""
+    parent = account.parent
+    if parent is None:
+        return
+    for name, amount in needs:
+        promised = account.guarantee.get(name)
+        if promised is not None:
+            used = account.used.get(name, 0)
+            before = max(0, promised - used)
+            after = max(0, promised - used - sign * amount)
+            parent.kept[name] += after - before
+
+
+def obstacle(path: Sequence[Account], needs: Needs) -> tuple[Account, str, bool] | None:
+    """Find what keeps ``needs`` from starting in the queue at the head of ``path``.
+
+    Gives the account, the resource, and whether only guarantees of others stand in the way.
+    """
+    below: Account | None = None
+    for account in path:
+        room, missing, kept = account.room, account.missing, account.kept
+        for name, amount in needs:
+            free = room.get(name, missing)
+            if amount > free:
+                return account, name, False
+            if kept and below is not None:
+                others = kept.get(name, 0) - below.unused_guarantee(name)
+                if amount > free - others:
+                    return account, name, True
+        below = account
+    return None

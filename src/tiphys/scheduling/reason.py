@@ -1,0 +1,220 @@
+"""Why work waits, as data.
+
+Each reason is a small tagged struct: encoders give it to the API as it is, ``text`` says it to a
+person. Nothing here decides; the scheduler and the engine make these.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tiphys.scheduling.resource import amount_text
+
+
+class NoCapacity(msgspec.Struct, frozen=True, tag=True):
+    """The machine has too little of a resource free."""
+
+    resource: str
+    asked: int
+    free: int
+
+
+class QueueLimit(msgspec.Struct, frozen=True, tag=True):
+    """The queue or one above it would exceed its cap."""
+
+    queue: str
+    resource: str
+    asked: int
+    used: int
+    limit: int
+
+
+class GuaranteeOfOthers(msgspec.Struct, frozen=True, tag=True):
+    """What is free is kept for queues with a guarantee."""
+
+    resource: str
+    asked: int
+    free: int
+    kept: int
+
+
+class GangShort(msgspec.Struct, frozen=True, tag=True):
+    """The gang cannot start whole yet."""
+
+    gang: str
+    needed: int
+    placeable: int
+    role: str = ""
+
+
+class GangIncomplete(msgspec.Struct, frozen=True, tag=True):
+    """Fewer members have been submitted than must start together."""
+
+    gang: str
+    needed: int
+    present: int
+
+
+class QueueNotOpen(msgspec.Struct, frozen=True, tag=True):
+    """The queue starts nothing new."""
+
+    queue: str
+    state: str
+
+
+class WorkflowLimit(msgspec.Struct, frozen=True, tag=True):
+    """The queue already runs as many workflows as it may."""
+
+    queue: str
+    limit: int
+
+
+class ReservedForHead(msgspec.Struct, frozen=True, tag=True):
+    """Starting now would delay work further ahead that waits for room."""
+
+    head: str
+    resource: str
+
+
+class BehindOthers(msgspec.Struct, frozen=True, tag=True):
+    """It would fit, and is next to be looked at; others go first."""
+
+    ahead: int
+
+
+class WaitingForVictims(msgspec.Struct, frozen=True, tag=True):
+    """Room is being made: running work has been told to stop."""
+
+    victims: tuple[str, ...]
+
+
+class NoMatchingNode(msgspec.Struct, frozen=True, tag=True):
+    """No node carries the labels that the work selects."""
+
+    selector: tuple[tuple[str, str], ...]
+
+
+class NoSuchQueueAnyMore(msgspec.Struct, frozen=True, tag=True):
+    """Its queue was taken away while it waited."""
+
+    queue: str
+
+
+class LockHeld(msgspec.Struct, frozen=True, tag=True):
+    """A mutex or semaphore is taken (said by the engine)."""
+
+    lock: str
+    holders: tuple[str, ...] = ()
+
+
+class DependencyPending(msgspec.Struct, frozen=True, tag=True):
+    """Something it depends on has not finished (said by the engine)."""
+
+    on: tuple[str, ...]
+
+
+class ImagePulling(msgspec.Struct, frozen=True, tag=True):
+    """Its image is not here yet (said by the runtime)."""
+
+    image: str
+
+
+Reason = (
+    NoCapacity
+    | QueueLimit
+    | GuaranteeOfOthers
+    | GangShort
+    | GangIncomplete
+    | QueueNotOpen
+    | WorkflowLimit
+    | ReservedForHead
+    | BehindOthers
+    | WaitingForVictims
+    | NoMatchingNode
+    | NoSuchQueueAnyMore
+    | LockHeld
+    | DependencyPending
+    | ImagePulling
+)
+
+
+class Unplaceable(msgspec.Struct, frozen=True, tag=True):
+    """The request is larger than the whole machine: it could never start."""
+
+    resource: str
+    asked: int
+    capacity: int
+
+
+class NoSuchQueue(msgspec.Struct, frozen=True, tag=True):
+    """There is no such queue, or it has children and takes no work itself."""
+
+    queue: str
+
+
+Refusal = Unplaceable | NoSuchQueue
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Why a work waits and when it may start."""
+
+    reason: Reason
+    expected_start: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The reason in words."""
+        return text(self.reason)
+
+
+def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one row per reason
+    """Say ``reason`` to a person."""
+    match reason:
+        case NoCapacity(resource, asked, free):
+            return (
+                f"needs {amount_text(resource, asked)}, "
+                f"the machine has {amount_text(resource, free)} free"
+            )
+        case QueueLimit(queue, resource, asked, used, limit):
+            return (
+                f"queue {queue} may use {amount_text(resource, limit)}, uses "
+                f"{amount_text(resource, used)}, needs {amount_text(resource, asked)} more"
+            )
+        case GuaranteeOfOthers(resource, asked, free, kept):
+            return (
+                f"needs {amount_text(resource, asked)}; of {amount_text(resource, free)} free, "
+                f"{amount_text(resource, kept)} is guaranteed to other queues"
+            )
+        case GangShort(gang, needed, placeable, role):
+            which = f" of task {role}" if role else ""
+            short = needed - placeable
+            return f"gang {gang} is short by {short}: {placeable} of {needed}{which} have room"
+        case GangIncomplete(gang, needed, present):
+            return f"gang {gang} is incomplete: {present} of {needed} members are here"
+        case QueueNotOpen(queue, state):
+            return f"queue {queue} is {state.lower()}"
+        case WorkflowLimit(queue, limit):
+            return f"queue {queue} already runs {limit} workflows, its maximum"
+        case ReservedForHead(head, resource):
+            return f"{resource} is reserved for {head}, which waits longer"
+        case BehindOthers(ahead):
+            return f"waits behind {ahead} others in its queue"
+        case WaitingForVictims(victims):
+            return f"waits for {', '.join(victims)} to stop"
+        case NoMatchingNode(selector):
+            return "no node has " + ", ".join(f"{key}={value}" for key, value in selector)
+        case NoSuchQueueAnyMore(queue):
+            return f"queue {queue} is gone"
+        case LockHeld(lock, holders):
+            return f"lock {lock} is held" + (f" by {', '.join(holders)}" if holders else "")
+        case DependencyPending(on):
+            return f"depends on {', '.join(on)}"
+        case ImagePulling(image):
+            return f"image {image} is being pulled"
+        case Unplaceable(resource, asked, capacity):
+            return (
+                f"needs {amount_text(resource, asked)}, "
+                f"the whole machine has {amount_text(resource, capacity)}"
+            )
+        case NoSuchQueue(queue):
+            return f"there is no queue {queue} that takes work"

@@ -1,0 +1,517 @@
+"""The scheduler: events in, a plan out.
+
+Sans-IO and incremental. It keeps what runs and what waits in step with the events it is told, and
+``plan`` decides what starts and what must stop now. It may not look at a clock, and decides the
+same from the same events. A round:
+
+1. work whose service level (or patience) is about to run out moves to the front of its queue;
+2. the head that holds a reservation starts, if it fits now;
+3. queue by queue, lowest share first, work starts as long as it fits and does not delay the head;
+   what does not fit is put aside (``line``), the first of it becomes the head (``reservation``);
+4. for work that newly waits, room may be made by stopping other work (``victims``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from itertools import count
+
+from tiphys.scheduling import explain, victims
+from tiphys.scheduling.gang import GangBook
+from tiphys.scheduling.horizon import Horizon
+from tiphys.scheduling.ledger import Ledger, Needs, obstacle
+from tiphys.scheduling.line import Lines
+from tiphys.scheduling.pending import Batch, Entry, Order
+from tiphys.scheduling.plan import Plan, Preemption
+from tiphys.scheduling.queue import Preempt, Queue, QueueTree
+from tiphys.scheduling.reason import NoSuchQueue, Refusal, Unplaceable, Wait
+from tiphys.scheduling.reservation import Reservation
+from tiphys.scheduling.resource import Resources
+from tiphys.scheduling.turn import Seat
+from tiphys.scheduling.work import Gang, Work, WorkId
+
+SLA_MARGIN = 0.25
+"""Work moves up when this part of its service level is left."""
+PATIENCE_SECONDS = 3600.0
+"""Work that has waited so long moves up, service level or not: nobody starves."""
+HEAD_PATIENCE_SECONDS = 60.0
+"""How long others may pass a head of which nobody can tell when it will fit."""
+
+
+class Running:
+    """A work that holds what it asked for."""
+
+    __slots__ = ("ends_at", "needs", "seat", "started_at", "stopping", "work")
+
+    def __init__(self, work: Work, seat: Seat, needs: Needs, started_at: float) -> None:
+        self.work = work
+        self.seat = seat
+        self.needs = needs
+        self.started_at = started_at
+        self.stopping = False
+        seconds = work.expected_seconds
+        self.ends_at = None if seconds is None else started_at + seconds
+
+
+class Scheduler:
+    """Decides what starts on one pool of capacity."""
+
+    def __init__(
+        self,
+        capacity: Resources,
+        queues: QueueTree | None = None,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        head_patience_seconds: float = HEAD_PATIENCE_SECONDS,
+    ) -> None:
+        self._patience = patience_seconds
+        self._head_patience = head_patience_seconds
+        self._arrivals = count()
+        self._waiting: dict[WorkId, Entry | Work] = {}
+        self._running: dict[WorkId, Running] = {}
+        self._gangs = GangBook()
+        self._units: dict[str, Entry] = {}
+        self._deadlines: list[tuple[float, int, Entry]] = []
+        self._build(queues or QueueTree.default(), capacity)
+
+    def _build(self, tree: QueueTree, capacity: Resources) -> None:
+        self._ledger = Ledger(tree, capacity)
+        self._lines = Lines(self._ledger)
+        self._leaves = self._lines.turn.leaves
+        self._horizon = Horizon()
+        self._head: Reservation | None = None
+        self._hopeful: dict[Batch, None] = {}
+        self._limited = {
+            name: any(step.queue.max_parallel is not None for step in seat.account.path)
+            for name, seat in self._leaves.items()
+        }
+        self._live: dict[tuple[str, str], int] = {}
+
+    # -- what others may ask -----------------------------------------------------------------
+
+    @property
+    def capacity(self) -> Resources:
+        """All there is."""
+        return self._ledger.capacity
+
+    @property
+    def queues(self) -> QueueTree:
+        """The queue tree as it is now."""
+        return self._ledger.tree
+
+    def used(self, queue: str = "root") -> Resources:
+        """What the queue's running work holds."""
+        return Resources({n: a for n, a in self._ledger.accounts[queue].used.items() if a})
+
+    def running(self) -> tuple[WorkId, ...]:
+        """Works that hold capacity, in order of start."""
+        return tuple(self._running)
+
+    def waiting(self) -> tuple[WorkId, ...]:
+        """Works that wait."""
+        return tuple(self._waiting)
+
+    def wake_at(self) -> float | None:
+        """When a plan may differ without any event; None where only events matter."""
+        while self._deadlines and not self._deadlines[0][2].alive:
+            heappop(self._deadlines)
+        times = [self._deadlines[0][0]] if self._deadlines else []
+        if self._head is not None:
+            times.append(self._head.hard_from())
+        return min(times, default=None)
+
+    # -- events ------------------------------------------------------------------------------
+
+    def submit(self, work: Work) -> Refusal | None:
+        """Let ``work`` wait for its turn; a work that could never start is refused as data."""
+        seat = self._leaves.get(work.queue)
+        if seat is None:
+            return NoSuchQueue(work.queue)
+        needs = work.requests.items
+        limit = self._ledger.root.limit
+        for name, amount in needs:
+            if amount > limit.get(name, 0):
+                return Unplaceable(name, amount, limit.get(name, 0))
+        if work.group and not self._gangs.formed(work.group):
+            self._gangs.add(work)
+            self._waiting[work.id] = work
+            self._form(work.group, seat)
+        else:
+            self._enter(seat, Entry((work,), needs, self._order(work)))
+        return None
+
+    def declare(self, gang: Gang) -> None:
+        """Make a gang known before its members are submitted."""
+        self._gangs.declare(gang)
+
+    def adopt(self, work: Work, started_at: float) -> None:
+        """Account ``work`` as running already: it was started before this scheduler was made."""
+        seat = self._leaves[work.queue]
+        self._count_in(seat, work)
+        self._run(seat, work, started_at)
+        if work.group:
+            self._gangs.start((work,))
+
+    def withdraw(self, work_id: WorkId) -> None:
+        """Forget a work, waiting or running; unknown ones are no error."""
+        waiting = self._waiting.pop(work_id, None)
+        if waiting is None:
+            self.finished(work_id)
+        elif isinstance(waiting, Work):
+            self._gangs.remove(waiting)
+        elif waiting.gang:
+            self._break_up(waiting, work_id)
+        else:
+            self._drop(waiting)
+            if waiting.works[0].group:
+                self._gangs.remove(waiting.works[0])
+
+    def finished(self, work_id: WorkId) -> None:
+        """Release what a running work held; unknown ones are no error."""
+        running = self._running.pop(work_id, None)
+        if running is None:
+            return
+        if running.work.group:
+            self._gangs.remove(running.work)
+        if running.ends_at is not None:
+            self._horizon.remove(running.ends_at, work_id)
+        path = running.seat.account.path
+        self._ledger.release(path, running.needs)
+        if self._head is not None:
+            self._head.victims.discard(work_id)
+        self._lines.turn.changed(running.seat)
+        self._lines.released(path)
+        self._count_out(running.seat, running.work)
+
+    def started(self, work_id: WorkId, at: float) -> None:
+        """Correct when a running work really began."""
+        running = self._running.get(work_id)
+        if running is None:
+            return
+        if running.ends_at is not None:
+            self._horizon.remove(running.ends_at, work_id)
+            running.ends_at = at + (running.work.expected_seconds or 0.0)
+            self._horizon.add(running.ends_at, work_id, running.needs)
+        running.started_at = at
+
+    def queue_changed(self, queue: Queue) -> None:
+        """Add a queue or change one."""
+        self._rebuild(self._ledger.tree.replaced(queue), self._ledger.capacity)
+
+    def queues_changed(self, tree: QueueTree) -> None:
+        """Replace all queues; works of queues that are gone keep running, or wait in vain."""
+        self._rebuild(tree, self._ledger.capacity)
+
+    def capacity_changed(self, capacity: Resources) -> None:
+        """The machine has grown or shrunk; what runs is not touched."""
+        self._rebuild(self._ledger.tree, capacity)
+
+    # -- the plan ----------------------------------------------------------------------------
+
+    def plan(self, now: float) -> Plan:
+        """Decide what starts and stops now; starts are accounted as running on return."""
+        starts: list[WorkId] = []
+        if self._deadlines and self._deadlines[0][0] <= now:
+            self._move_up(now)
+        if self._head is not None:
+            self._start_head(now, starts)
+        if not self._lines.quiet():
+            self._fill(now, starts)
+        preempts = self._make_room(now) if self._hopeful else ()
+        return Plan(tuple(starts), preempts)
+
+    def _fill(self, now: float, starts: list[WorkId]) -> None:
+        """Start what fits, queue by queue, until nothing in line can fit."""
+        lines, root = self._lines, self._ledger.root
+        while (seat := lines.turn.pick()) is not None:
+            assert seat.leaf is not None
+            batch = seat.leaf.first()
+            assert batch is not None
+            blocked = lines.blocked(seat, batch)
+            if blocked is None:
+                if self._head is None or self._beside_head(seat, batch, now):
+                    self._start(seat, lines.take(batch), now, starts)
+                continue
+            if blocked[0] is root and not blocked[2]:
+                lines.close(batch.needs)
+                self._want_head(batch, now)
+                if lines.quiet():
+                    return
+            lines.park(seat, batch, blocked)
+
+    def _start(self, seat: Seat, entry: Entry, now: float, starts: list[WorkId]) -> None:
+        entry.alive = False
+        seat.account.want(entry.needs, -1)
+        if self._head is not None:
+            self._head.took(entry, now)
+        for work in entry.works:
+            del self._waiting[work.id]
+            starts.append(work.id)
+            self._run(seat, work, now)
+        if entry.works[0].group:
+            self._started_gang(entry)
+
+    def _run(self, seat: Seat, work: Work, at: float) -> None:
+        needs = work.requests.items
+        running = Running(work, seat, needs, at)
+        self._running[work.id] = running
+        if running.ends_at is not None:
+            self._horizon.add(running.ends_at, work.id, needs)
+        self._ledger.charge(seat.account.path, needs)
+        self._lines.turn.changed(seat)
+        if self._limited.get(work.queue):
+            for step in seat.account.path:
+                step.workflows.setdefault(work.workflow or work.id, 0)
+
+    # -- the head ----------------------------------------------------------------------------
+
+    def _want_head(self, batch: Batch, now: float) -> None:
+        """The batch does not fit the machine: its first entry may become the head."""
+        entry = batch.head()
+        head = self._head
+        if entry is None or (head is not None and head.victims):
+            return
+        if head is None or not head.entry.alive or entry.order[:2] < head.entry.order[:2]:
+            self._head = Reservation(entry, now, self._head_patience)
+
+    def _start_head(self, now: float, starts: list[WorkId]) -> None:
+        head = self._head
+        assert head is not None
+        entry = head.entry
+        if not entry.alive or entry.batch is None:
+            self._next_head(now)
+            return
+        head.new_round()
+        seat = self._lines.seat_of(entry.batch)
+        if seat.account.open and obstacle(seat.account.path, entry.needs) is None:
+            self._head = None
+            self._lines.drop(entry)
+            self._start(seat, entry, now, starts)
+            self._next_head(now)
+
+    def _next_head(self, now: float) -> None:
+        """The head is gone: the best of what is parked at the machine follows."""
+        self._head = None
+        self._lines.released((self._ledger.root,))
+        parked = self._lines.parked_at(self._ledger.root)
+        best = min((e for b in parked if (e := b.head())), key=lambda e: e.order, default=None)
+        if best is not None:
+            self._head = Reservation(best, now, self._head_patience)
+
+    def _beside_head(self, seat: Seat, batch: Batch, now: float) -> bool:
+        """Whether the batch's first entry may start without delaying the head."""
+        head, entry = self._head, batch.head()
+        assert head is not None
+        assert entry is not None
+        kept = head.allows(entry, self._horizon, self._ledger.root.room, now)
+        if kept is None:
+            return True
+        self._lines.park(seat, batch, (self._ledger.root, kept, False))
+        return False
+
+    # -- moving up ---------------------------------------------------------------------------
+
+    def _move_up(self, now: float) -> None:
+        """Works whose time is running out go to the front of their queues."""
+        while self._deadlines and self._deadlines[0][0] <= now:
+            entry = heappop(self._deadlines)[2]
+            if not entry.alive or entry.batch is None or entry.order[0] == 0:
+                continue
+            seat, workflow = self._lines.seat_of(entry.batch), entry.batch.workflow
+            self._lines.drop(entry)
+            urgent = Entry(entry.works, entry.needs, (0, *entry.order[1:]), entry.gang)
+            for work in entry.works:
+                self._waiting[work.id] = urgent
+            if entry.gang:
+                self._units[entry.gang] = urgent
+            if self._head is not None and self._head.entry is entry:
+                self._head.entry = urgent
+            batch = self._lines.enter(seat, urgent, workflow)
+            if seat.account.queue.sla_seconds is not None:
+                self._hopeful[batch] = None
+
+    def _deadline(self, seat: Seat, entry: Entry) -> float:
+        sla = seat.account.queue.sla_seconds
+        age = min(work.created_at for work in entry.works)
+        return age + (self._patience if sla is None else sla * (1 - SLA_MARGIN))
+
+    # -- making room -------------------------------------------------------------------------
+
+    def _make_room(self, now: float) -> tuple[Preemption, ...]:
+        """Stop running work for works that newly wait, as far as a rule allows."""
+        hopeful, self._hopeful = list(self._hopeful), {}
+        found: list[Preemption] = []
+        units: list[victims.Unit] | None = None
+        for batch in sorted(hopeful, key=_head_order):
+            entry, seat = batch.head(), self._lines.seat_of(batch)
+            if entry is None or self._lines.blocked(seat, batch) is None:
+                continue
+            if self._head is not None and self._head.victims:
+                break  # room is being made for another; one at a time keeps promises simple
+            units = units if units is not None else self._units_running()
+            newcomer = victims.Newcomer(
+                entry.works[0], seat.account, entry.needs, urgent=entry.order[0] == 0
+            )
+            chosen = victims.choose(self._ledger, newcomer, units)
+            if chosen is None:
+                continue
+            self._head = Reservation(entry, now, 0.0)
+            for runner in chosen[0]:
+                self._running[runner.work.id].stopping = True
+                self._head.victims.add(runner.work.id)
+                found.append(Preemption(runner.work.id, entry.works[0].id, chosen[1]))
+        return tuple(found)
+
+    def _units_running(self) -> list[victims.Unit]:
+        """Running work as units that stop together."""
+        alone: list[victims.Unit] = []
+        gangs: dict[str, list[victims.Runner]] = {}
+        for running in self._running.values():
+            work = running.work
+            if running.stopping or not work.preemptable:
+                continue
+            runner = victims.Runner(work, running.seat.account, running.needs, running.started_at)
+            if work.group and work.group in self._gangs.gangs:
+                gangs.setdefault(work.group, []).append(runner)
+            else:
+                alone.append(victims.Unit((runner,)))
+        for name, runners in gangs.items():
+            runners.sort(key=lambda r: (r.work.priority, -r.started_at, r.work.id))
+            surplus = max(0, len(runners) - self._gangs.gangs[name].min_member)
+            alone += [victims.Unit((runner,)) for runner in runners[:surplus]]
+            if runners[surplus:]:
+                alone.append(victims.Unit(tuple(runners[surplus:])))
+        return alone
+
+    # -- lines -------------------------------------------------------------------------------
+
+    def _order(self, work: Work) -> Order:
+        age = work.created_at if work.workflow_created_at is None else work.workflow_created_at
+        return (1, -work.priority, age, -work.rank, work.created_at, next(self._arrivals))
+
+    def _enter(self, seat: Seat, entry: Entry) -> None:
+        work = entry.works[0]
+        limited = self._limited[work.queue]
+        workflow = (work.workflow or work.id) if limited else ""
+        batch = self._lines.enter(seat, entry, workflow)
+        seat.account.want(entry.needs, 1)
+        for member in entry.works:
+            self._waiting[member.id] = entry
+            if limited:
+                self._count_in(seat, member)
+        heappush(self._deadlines, (self._deadline(seat, entry), next(self._arrivals), entry))
+        queue = seat.account.queue
+        if queue.preempt is not Preempt.NEVER or queue.reclaim:
+            self._hopeful[batch] = None
+
+    def _drop(self, entry: Entry) -> None:
+        assert entry.batch is not None
+        seat = self._lines.seat_of(entry.batch)
+        self._lines.drop(entry)
+        seat.account.want(entry.needs, -1)
+        for work in entry.works:
+            self._count_out(seat, work)
+
+    def _count_in(self, seat: Seat, work: Work) -> None:
+        """A workflow holds its slot in a queue while it has works there."""
+        if self._limited.get(work.queue):
+            key = (seat.account.queue.name, work.workflow or work.id)
+            self._live[key] = self._live.get(key, 0) + 1
+
+    def _count_out(self, seat: Seat, work: Work) -> None:
+        if not self._limited.get(work.queue):
+            return
+        workflow = work.workflow or work.id
+        key = (seat.account.queue.name, workflow)
+        self._live[key] = self._live.get(key, 1) - 1
+        if self._live[key] <= 0:
+            del self._live[key]
+            for step in seat.account.path:
+                if step.workflows.pop(workflow, None) is not None:
+                    self._lines.slot_freed(step)
+
+    # -- gangs -------------------------------------------------------------------------------
+
+    def _form(self, name: str, seat: Seat) -> None:
+        """Put a gang in line as one entry once enough members are here."""
+        if name in self._units:
+            return
+        members = self._gangs.unit(name)
+        if members is None:
+            return
+        total = sum((work.requests for work in members), Resources()).items
+        entry = Entry(members, total, min(self._order(work) for work in members), name)
+        self._units[name] = entry
+        self._enter(seat, entry)
+
+    def _started_gang(self, entry: Entry) -> None:
+        """The gang runs; members beyond its minimum go on alone."""
+        self._gangs.start(entry.works)
+        if not entry.gang:
+            return
+        del self._units[entry.gang]
+        for work in list(self._gangs.waiting.get(entry.gang, {}).values()):
+            seat = self._leaves[work.queue]
+            self._enter(seat, Entry((work,), work.requests.items, self._order(work)))
+
+    def _break_up(self, unit: Entry, leaver: WorkId) -> None:
+        """A member of a waiting gang leaves; the others may still be enough."""
+        self._drop(unit)
+        del self._units[unit.gang]
+        for work in unit.works:
+            if work.id == leaver:
+                self._gangs.remove(work)
+            else:
+                self._waiting[work.id] = work
+        self._form(unit.gang, self._leaves[unit.works[0].queue])
+
+    # -- changes of the frame ----------------------------------------------------------------
+
+    def _rebuild(self, tree: QueueTree, capacity: Resources) -> None:
+        """Make everything anew; costs as much as there is, and is rare."""
+        waiting = list(self._waiting.values())
+        running = list(self._running.values())
+        self._waiting, self._running = {}, {}
+        self._units, self._deadlines = {}, []
+        self._build(tree, capacity)
+        for old in running:
+            seat = self._leaves.get(old.work.queue) or old.seat
+            self._count_in(seat, old.work)
+            self._run(seat, old.work, old.started_at)
+            self._running[old.work.id].stopping = old.stopping
+        for work in _works(waiting):
+            seat_now = self._leaves.get(work.queue)
+            if work.group and not self._gangs.formed(work.group):
+                self._waiting[work.id] = work
+                if seat_now is not None:
+                    self._form(work.group, seat_now)
+            elif seat_now is not None:
+                self._enter(seat_now, Entry((work,), work.requests.items, self._order(work)))
+            else:
+                self._waiting[work.id] = work
+
+    # -- explain -----------------------------------------------------------------------------
+
+    def reason(self, work_id: WorkId, now: float | None = None) -> Wait | None:
+        """Say why a work waits; None where it does not wait."""
+        waiting = self._waiting.get(work_id)
+        if waiting is None:
+            return None
+        if isinstance(waiting, Work):
+            return explain.incomplete(waiting, self._gangs)
+        return explain.why(waiting, self._lines, self._ledger, self._head, self._horizon, now)
+
+
+def _head_order(batch: Batch) -> Order:
+    head = batch.head()
+    return head.order if head is not None else (2, 0, 0.0, 0.0, 0.0, 0)
+
+
+def _works(waiting: Iterable[Entry | Work]) -> list[Work]:
+    """Each waiting work once, in the order in which it came."""
+    found: dict[WorkId, Work] = {}
+    for item in waiting:
+        for work in (item,) if isinstance(item, Work) else item.works:
+            found[work.id] = work
+    return list(found.values())

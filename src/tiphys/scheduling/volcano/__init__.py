@@ -1,0 +1,1 @@
+"""Volcano's scheduling rules as pure functions: a cluster in, moves out."""

@@ -1,0 +1,216 @@
+"""Checks plain data against the model's types and makes it ready for them.
+
+msgspec stops at the first mismatch and knows no lines, so the data is walked here first: every
+wrong type, unknown field and missing field goes into the report. On the way the data becomes what
+Go's decoder would see: an absent value where ``null`` was written, text where Argo takes a number
+for text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple, TypeVar, cast
+
+import msgspec
+from msgspec import inspect
+
+from tiphys.spec.model import Model
+from tiphys.spec.report import Report
+from tiphys.spec.scalar import number_text
+from tiphys.spec.yaml import Path
+
+T = TypeVar("T", bound=Model)
+
+_BAD = object()
+"""Stands for a value that is already reported."""
+
+
+class StructField(NamedTuple):
+    """What the walk needs to know about a field."""
+
+    info: inspect.Type
+    required: bool
+
+
+@cache
+def type_info(cls: type[Model]) -> inspect.StructType:
+    """Give msgspec's description of a Struct."""
+    return cast("inspect.StructType", inspect.type_info(cls))
+
+
+def fields_of(info: inspect.StructType) -> Mapping[str, StructField]:
+    """Give the fields of a Struct by their JSON names."""
+    return _fields(info.cls)
+
+
+@cache
+def _fields(cls: type) -> Mapping[str, StructField]:
+    info = type_info(cls)
+    return {f.encode_name: StructField(_present(f.type), f.required) for f in info.fields}
+
+
+def _present(info: inspect.Type) -> inspect.Type:
+    """Take ``None`` out of a union: a null is an absent value, whatever the type."""
+    if isinstance(info, inspect.UnionType):
+        types = tuple(t for t in info.types if not isinstance(t, inspect.NoneType))
+        return types[0] if len(types) == 1 else inspect.UnionType(types)
+    return info
+
+
+def read(value: Any, cls: type[T], report: Report, path: Path = ()) -> T | None:
+    """Turn plain data into a ``cls``; None when the report says why it cannot be."""
+    clean = Walk(report).walk(type_info(cls), value, path)
+    if any(not problem.warning for problem in report.problems):
+        return None
+    try:
+        return msgspec.convert(clean, cls)
+    except msgspec.ValidationError as error:
+        # Only a rule that the walk does not know yet can get here.
+        report.add(path, str(error))
+        return None
+
+
+@dataclass(slots=True)
+class Walk:
+    """One walk over one document."""
+
+    report: Report
+
+    def walk(self, info: inspect.Type, value: Any, path: Path) -> Any:
+        """Give the value made ready for its type."""
+        step = _STEPS.get(type(info))
+        if step is None:
+            raise TypeError(f"the model uses a type that the walk does not know: {info}")
+        return step(self, info, value, path)
+
+    def struct(self, info: Any, value: Any, path: Path) -> Any:
+        if not isinstance(value, dict):
+            return self.wrong(path, "a mapping", value)
+        fields = fields_of(info)
+        clean = {}
+        for key, item in value.items():
+            found = fields.get(key)
+            if found is None:
+                self.unknown((*path, key), fields)
+            elif item is not None:
+                clean[key] = self.walk(found.info, item, (*path, key))
+        for key, found in fields.items():
+            if found.required and clean.get(key) is None:
+                self.report.add((*path, key), f"the field {key!r} is missing")
+        return clean
+
+    def unknown(self, path: Path, fields: Mapping[str, StructField]) -> None:
+        hint = self.report.close_to(str(path[-1]), fields)
+        message = f"there is no field {str(path[-1])[:100]!r} here"
+        self.report.add(path, message, code="unknown_field", hint=hint, warning=True, at_key=True)
+
+    def items(self, info: Any, value: Any, path: Path) -> Any:
+        if not isinstance(value, list | tuple):
+            hint = "put a dash before it" if isinstance(value, (dict, str)) else ""
+            return self.wrong(path, "a list", value, hint=hint)
+        inner = info.item_type
+        if isinstance(inner, inspect.AnyType):
+            return value
+        return [
+            self.walk(inner, _zero(inner) if item is None else item, (*path, index))
+            for index, item in enumerate(value)
+        ]
+
+    def mapping(self, info: Any, value: Any, path: Path) -> Any:
+        if not isinstance(value, dict):
+            return self.wrong(path, "a mapping", value)
+        inner = info.value_type
+        if isinstance(inner, inspect.AnyType):
+            return value
+        return {
+            key: self.walk(inner, _zero(inner) if item is None else item, (*path, key))
+            for key, item in value.items()
+        }
+
+    def marked(self, info: Any, value: Any, path: Path) -> Any:
+        """Read text that may be written as a number (or anything scalar)."""
+        if isinstance(value, bool) and info.extra["from"] == "any":
+            return "true" if value else "false"
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return number_text(value)
+        return self.text(info, value, path)
+
+    def text(self, _: Any, value: Any, path: Path) -> Any:
+        if isinstance(value, str):
+            return value
+        return self.wrong(path, "text", value, hint=self.quoting(path, value))
+
+    def quoting(self, path: Path, value: Any) -> str:
+        if isinstance(value, (dict, list)):
+            return ""
+        document = self.report.document
+        written = document.text(self.report.prefix + path) if document else ""
+        return f'quote it: "{written or value}"'
+
+    def whole(self, _: Any, value: Any, path: Path) -> Any:
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+            return int(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        return self.wrong(path, "a whole number", value)
+
+    def number(self, _: Any, value: Any, path: Path) -> Any:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return value
+        return self.wrong(path, "a number", value)
+
+    def truth(self, _: Any, value: Any, path: Path) -> Any:
+        return value if isinstance(value, bool) else self.wrong(path, "true or false", value)
+
+    def either(self, _: Any, value: Any, path: Path) -> Any:
+        """Read an ``int | str``, the only union of the model."""
+        if isinstance(value, str):
+            return value
+        return self.whole(_, value, path)
+
+    def anything(self, _: Any, value: Any, path: Path) -> Any:
+        return value
+
+    def wrong(self, path: Path, wanted: str, value: Any, *, hint: str = "") -> Any:
+        document = self.report.document
+        written = document.text(self.report.prefix + path) if document else ""
+        self.report.add(path, f"expected {wanted}, found {_describe(value, written)}", hint=hint)
+        return _BAD
+
+
+def _describe(value: Any, written: str) -> str:
+    if isinstance(value, bool):
+        shown = written or str(value).lower()
+        return f"{shown!r}, which YAML takes for a boolean without quotes" if written else shown
+    if isinstance(value, (int, float)):
+        return f"the number {written or value}"
+    if isinstance(value, str):
+        return f"the text {value[:60]!r}"
+    if value is None:
+        return "nothing"
+    return "a list" if isinstance(value, list) else "a mapping"
+
+
+def _zero(info: inspect.Type) -> Any:
+    """Give what Go makes of a null inside of a list or a map."""
+    if isinstance(info, inspect.Metadata | inspect.StrType):
+        return ""
+    if isinstance(info, inspect.StructType):
+        return {}
+    return [] if isinstance(info, inspect.VarTupleType) else None
+
+
+_STEPS: Mapping[type[inspect.Type], Callable[[Walk, Any, Any, Path], Any]] = {
+    inspect.StructType: Walk.struct,
+    inspect.VarTupleType: Walk.items,
+    inspect.DictType: Walk.mapping,
+    inspect.Metadata: Walk.marked,
+    inspect.StrType: Walk.text,
+    inspect.IntType: Walk.whole,
+    inspect.FloatType: Walk.number,
+    inspect.BoolType: Walk.truth,
+    inspect.UnionType: Walk.either,
+    inspect.AnyType: Walk.anything,
+}

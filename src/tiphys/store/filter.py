@@ -1,0 +1,107 @@
+"""From a `WorkflowFilter` to the WHERE of a list. Pieces of text are ours; values are bound."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tiphys.store.row import FINISHED, WorkflowFilter
+from tiphys.store.selector import Requirement, parse_selector
+
+Piece = tuple[str, list[object]]
+
+PHASE_LABEL = "workflows.argoproj.io/phase"
+COMPLETED_LABEL = "workflows.argoproj.io/completed"
+
+
+class Clause(msgspec.Struct, frozen=True):
+    """What comes behind ``FROM workflows w``, and the columns to put the list in order by."""
+
+    text: str
+    values: list[object]
+    created_at: str = "w.created_at"
+    number: str = "w.number"
+
+
+def where(wanted: WorkflowFilter) -> Clause:
+    """Give the joins and conditions of a list.
+
+    The first label with one wanted value drives the list: its rows come in the order of creation.
+    """
+    requirements = list(parse_selector(wanted.label_selector))
+    driver = next((r for r in requirements if _drives(r)), None)
+    pieces = _columns(wanted)
+    pieces += [_label(requirement) for requirement in requirements if requirement is not driver]
+    if driver is not None and driver.values is not None:
+        pieces.insert(0, ("t.name = ? AND t.value = ?", [driver.name, *driver.values]))
+    text = " AND ".join(text for text, _ in pieces)
+    text = f" WHERE {text}" if text else ""
+    values = [value for _, values in pieces for value in values]
+    if driver is None:
+        return Clause(text, values)
+    # Named t, not l or d: other labels and the documents have those names.
+    join = " JOIN labels t ON t.workflow = w.number"
+    return Clause(join + text, values, "t.created_at", "t.workflow")
+
+
+def _drives(requirement: Requirement) -> bool:
+    special = requirement.name in {PHASE_LABEL, COMPLETED_LABEL}
+    one = requirement.values is not None and len(requirement.values) == 1
+    return requirement.wanted and one and not special
+
+
+def _columns(wanted: WorkflowFilter) -> list[Piece]:
+    pieces: list[Piece] = []
+    simple = (
+        ("w.namespace = ?", wanted.namespace or None),
+        ("w.queue = ?", wanted.queue or None),
+        ("w.created_at >= ?", wanted.since),
+        ("w.created_at < ?", wanted.before),
+        ("w.finished_at < ?", wanted.finished_before),
+    )
+    pieces += [(text, [value]) for text, value in simple if value is not None]
+    if wanted.phases:
+        pieces.append(_among("w.phase", wanted.phases))
+    if wanted.name_contains:
+        pieces.append(("w.name LIKE ? ESCAPE '\\'", [f"%{_escape(wanted.name_contains)}%"]))
+    return pieces
+
+
+def _escape(text: str) -> str:
+    for special in ("\\", "%", "_"):
+        text = text.replace(special, "\\" + special)
+    return text
+
+
+def _among(column: str, values: tuple[str, ...], *, wanted: bool = True) -> Piece:
+    marks = ", ".join("?" * len(values))
+    return f"{column} {'IN' if wanted else 'NOT IN'} ({marks})", list(values)
+
+
+def _label(requirement: Requirement) -> Piece:
+    if requirement.name == PHASE_LABEL:
+        return _phase_label(requirement)
+    if requirement.name == COMPLETED_LABEL:
+        return _completed_label(requirement)
+    # Labels carry the time of creation so that they can drive a list in its order.
+    text = "l.workflow = w.number AND l.created_at = w.created_at AND l.name = ?"
+    values: list[object] = [requirement.name]
+    if requirement.values is not None:
+        among, more = _among("l.value", requirement.values)
+        text, values = f"{text} AND {among}", values + more
+    negation = "" if requirement.wanted else "NOT "
+    return f"{negation}EXISTS (SELECT 1 FROM labels l WHERE {text})", values
+
+
+def _phase_label(requirement: Requirement) -> Piece:
+    """Argo writes the phase as a label too; here it is the column."""
+    if requirement.values is None:
+        return f"w.phase {'<>' if requirement.wanted else '='} ''", []
+    return _among("w.phase", requirement.values, wanted=requirement.wanted)
+
+
+def _completed_label(requirement: Requirement) -> Piece:
+    if requirement.values is None:
+        return f"w.phase {'<>' if requirement.wanted else '='} ''", []
+    holds = {"true": FINISHED, "false": ("Pending", "Running")}
+    phases = [phase for value in requirement.values for phase in holds.get(value, ())]
+    return _among("w.phase", tuple(phases) or ("-",), wanted=requirement.wanted)

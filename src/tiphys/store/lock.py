@@ -1,0 +1,51 @@
+"""The lock on a data directory: one owner at a time.
+
+A ``flock`` goes away with its process, however that ends, so a lock is never stale. Where the file
+system does not keep the promise, or somebody removes the file, the epoch (`store.store`) still keeps a
+former owner from writing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from tiphys.errors import StoreLockedError
+
+NAME = "lock"
+
+
+class FolderLock:
+    """The lock, held until ``release`` or the end of the process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def take(cls, folder: Path) -> FolderLock:
+        """Take the lock of ``folder``; raise at once if another process has it."""
+        descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        except BlockingIOError as error:
+            pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            os.close(descriptor)
+            raise StoreLockedError(_message(folder, pid)) from error
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(descriptor)
+
+    def release(self) -> None:
+        """Let others have it."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _message(folder: Path, pid: str) -> str:
+    holder = f"process {pid}" if pid else "another process"
+    return f"the data directory {folder} is in use by {holder}"

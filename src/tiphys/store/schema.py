@@ -1,0 +1,114 @@
+"""The tables of SQLite, as numbered steps that are only ever added to.
+
+``STEPS[n]`` brings a store from version n to n + 1. A released step is never edited. The tables of
+PostgreSQL will differ in little more than BLOB and WITHOUT ROWID.
+
+Why they look so:
+
+- A workflow has a small whole number. A node's key is that number and its place in the order of
+  creation in one integer, so that new nodes are appended to the end of the table, a workflow's nodes
+  lie together in the order in which they are wanted, and a changed body is rewritten in place. Of
+  six layouts measured it is the fastest to insert (by 2 to 12 times) and to update.
+- Documents lie apart from the columns that lists read and that change.
+- Labels carry the time of creation, so that a label drives a list in its order.
+"""
+
+from __future__ import annotations
+
+SEQ_BITS = 32
+"""A node's key: the workflow's number above these bits, the node's place within them."""
+
+_FIRST = """
+CREATE TABLE owner (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    epoch INTEGER NOT NULL
+);
+INSERT INTO owner (one, epoch) VALUES (1, 0);
+
+CREATE TABLE workflows (
+    number INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    message TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    started_at REAL,
+    finished_at REAL,
+    priority INTEGER NOT NULL,
+    queue TEXT NOT NULL,
+    progress TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    annotations TEXT NOT NULL,
+    shutdown TEXT NOT NULL,
+    suspended INTEGER NOT NULL,
+    starts INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    quarantine TEXT NOT NULL
+);
+CREATE UNIQUE INDEX workflows_by_name ON workflows (name, namespace);
+CREATE INDEX workflows_by_creation ON workflows (created_at);
+CREATE INDEX workflows_by_phase ON workflows (phase, created_at);
+CREATE INDEX workflows_by_namespace ON workflows (namespace, created_at);
+
+CREATE TABLE documents (
+    workflow INTEGER PRIMARY KEY,
+    manifest BLOB NOT NULL,
+    spec BLOB NOT NULL,
+    library BLOB NOT NULL,
+    outputs BLOB
+);
+
+CREATE TABLE labels (
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    workflow INTEGER NOT NULL,
+    PRIMARY KEY (name, value, created_at, workflow)
+) WITHOUT ROWID;
+
+CREATE TABLE nodes (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    type TEXT NOT NULL,
+    name TEXT NOT NULL,
+    body BLOB NOT NULL
+);
+
+CREATE TABLE events (
+    number INTEGER PRIMARY KEY,
+    workflow INTEGER NOT NULL,
+    at REAL NOT NULL,
+    kind TEXT NOT NULL,
+    node TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX events_by_workflow ON events (workflow, number);
+
+CREATE TABLE memos (
+    namespace TEXT NOT NULL,
+    cache TEXT NOT NULL,
+    name TEXT NOT NULL,
+    node_id TEXT NOT NULL,
+    outputs BLOB NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (namespace, cache, name)
+);
+
+CREATE TABLE objects (
+    kind TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    body BLOB NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (kind, namespace, name)
+);
+
+CREATE TABLE garbage (
+    workflow INTEGER PRIMARY KEY
+);
+"""
+
+STEPS: tuple[str, ...] = (_FIRST,)
+VERSION = len(STEPS)

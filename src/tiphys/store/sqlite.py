@@ -1,0 +1,135 @@
+"""SQLite connections: one that writes, a pool of those that read, and the translation of errors.
+
+One connection owns all writes *and* all checkpoints, readers are opened read-only, and memory mapping
+stays off: SQLite before 3.51.3 can damage a database when two connections reset its log at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from tiphys.errors import StoreError, StoreFullError
+
+NAME: Final = "tiphys.db"
+_WAIT = 10.0  # seconds; only the recovery of a log after a crash ever makes a connection wait
+_STATEMENTS = 256
+
+
+def connect_writer(path: Path) -> sqlite3.Connection:
+    """Open the one connection that writes, and create the file if there is none.
+
+    The file is for its owner's eyes only: it may hold secrets. SQLite gives the same mode to its log.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = sqlite3.connect(
+        path,
+        timeout=_WAIT,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=_STATEMENTS,
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA mmap_size = 0")
+        connection.execute("PRAGMA cache_size = -65536")  # KiB
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")  # pages: 16 MiB
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """Open a connection that cannot write."""
+    connection = sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?mode=ro",
+        uri=True,
+        timeout=_WAIT,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=_STATEMENTS,
+    )
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA mmap_size = 0")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class Readers:
+    """As many read-only connections as are used at once, each by one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: deque[sqlite3.Connection] = deque()
+        self._closed = False
+
+    @contextmanager
+    def borrow(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection; errors come out translated."""
+        with translated(self._path):
+            if self._closed:
+                raise StoreError("the store is closed")
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = connect_reader(self._path)
+            try:
+                yield connection
+            finally:
+                self._idle.append(connection)
+                if self._closed:
+                    self.close()
+
+    def close(self) -> None:
+        """Close what is idle; what is lent out is closed on its return."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is done inside, or undo all of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk may have ended the transaction already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn the driver's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if _is_full(error, path):
+            raise StoreFullError(f"no room left for {path}") from error
+        raise StoreError(f"{path}: {error}") from error
+
+
+def _is_full(error: sqlite3.Error, path: Path) -> bool:
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    if code == sqlite3.SQLITE_FULL:
+        return True
+    if code & 0xFF != sqlite3.SQLITE_IOERR:
+        return False
+    # Growing the shared memory beside the log reports a full disk as a plain I/O error.
+    room = os.statvfs(path.parent)
+    return room.f_bavail * room.f_frsize < 1 << 16

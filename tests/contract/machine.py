@@ -1,0 +1,233 @@
+"""A runtime with its loop, told what to do in plain calls: the harness of the contract tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from tiphys.artifacts import ArtifactConfig, Repositories
+from tiphys.errors import RuntimeFailure
+from tiphys.executor.group import own_groups
+from tiphys.ports import RuntimeEvent, Task, TaskEnded
+from tiphys.runtimes.config import ImageCommand, LocalConfig
+from tiphys.runtimes.local import LocalRuntime
+from tiphys.spec import model
+
+E = TypeVar("E", bound=RuntimeEvent)
+PATIENCE = 60.0
+
+
+def shell(
+    command: str,
+    outputs: model.Outputs | None = None,
+    inputs: model.Inputs | None = None,
+) -> model.Template:
+    """Return a template that runs a shell command."""
+    return model.Template(
+        name="t",
+        container=model.Container(command=("sh", "-c", command)),
+        outputs=outputs or model.Outputs(),
+        inputs=inputs or model.Inputs(),
+    )
+
+
+class Known:
+    """The config maps and secrets of the tests."""
+
+    def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
+        """Return one."""
+        return {"k": "v"} if name == "cm" else None
+
+    def secret(self, namespace: str, name: str) -> Mapping[str, bytes] | None:
+        """Return one."""
+        return {"pass": b"s3cret"} if name == "sec" else None
+
+
+class Machine:
+    """One data directory with a runtime."""
+
+    def __init__(
+        self,
+        data: Path,
+        isolation: str,
+        *,
+        epoch: int = 1,
+        images: dict[str, ImageCommand] | None = None,
+    ) -> None:
+        data.mkdir(parents=True, exist_ok=True)
+        self.data = str(data)
+        self.isolation = isolation
+        self.epoch = epoch
+        self.usable, self.why = True, ""
+        self._images = images or {}
+        self._runner: asyncio.Runner | None = None
+        self._runtime: LocalRuntime | None = None
+        self._events: list[RuntimeEvent] = []
+        self._news = asyncio.Event()
+        self._number = 0
+        self.scratch = ""
+
+    def __enter__(self) -> Machine:
+        try:
+            self.open()
+        except RuntimeFailure as error:
+            self.usable, self.why = False, str(error)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Begin, as a server would."""
+        self._runner = asyncio.Runner()
+        config = LocalConfig(
+            isolation=self.isolation, images=self._images, linger_seconds=0.3, grace_seconds=5
+        )
+        artifacts = Repositories(
+            root=Path(self.data, "artifacts"), config=ArtifactConfig(), secrets=lambda *_: b""
+        )
+        self._news = asyncio.Event()
+        self._runtime = LocalRuntime(
+            Path(self.data), config=config, resources=Known(), artifacts=artifacts, epoch=self.epoch
+        )
+        self._runner.run(self._runtime.open(self._take))
+
+    def close(self) -> None:
+        """End, as a server would."""
+        if self._runner is not None and self._runtime is not None:
+            self._runner.run(self._runtime.close())
+            self._runner.close()
+        self._runner = self._runtime = None
+
+    def _take(self, events: Sequence[RuntimeEvent]) -> None:
+        self._events += events
+        self._news.set()
+
+    @property
+    def _pair(self) -> tuple[asyncio.Runner, LocalRuntime]:
+        assert self._runner is not None
+        assert self._runtime is not None
+        return self._runner, self._runtime
+
+    def task(self, template: model.Template, deadline: float | None = None) -> Task:
+        """Return the next task."""
+        self._number += 1
+        return Task(
+            id=f"uid.{self._number}",
+            workflow="wf",
+            namespace="default",
+            workflow_uid="uid",
+            node_id=f"wf-{self._number}",
+            node_name=f"wf.n{self._number}",
+            template=template,
+            capture_result=True,
+            deadline=deadline,
+        )
+
+    def start(self, template: model.Template) -> Task:
+        """Start a task."""
+        task = self.task(template)
+        self.start_tasks([task])
+        return task
+
+    def start_tasks(self, tasks: Sequence[Task]) -> None:
+        """Start tasks."""
+        runner, runtime = self._pair
+        runner.run(runtime.start(tasks))
+
+    def attach(self, tasks: Sequence[Task]) -> None:
+        """Ask about tasks of an earlier server."""
+        runner, runtime = self._pair
+        self._events.clear()
+        runner.run(runtime.attach(tasks))
+
+    def stop(self, tasks: Sequence[Task], *, grace: float) -> None:
+        """Stop tasks."""
+        runner, runtime = self._pair
+        runner.run(runtime.stop([task.id for task in tasks], grace=grace))
+
+    def run(self, template: model.Template, deadline: float | None = None) -> TaskEnded:
+        """Run a task to its end, and acknowledge it."""
+        runner, runtime = self._pair
+        task = self.task(template, deadline)
+        self.start_tasks([task])
+        end = self.end_of(task)
+        runner.run(runtime.acknowledge([task.id]))
+        return end
+
+    def end_of(self, task: Task) -> TaskEnded:
+        """Wait for the end of a task."""
+        return self.wait_for(task, TaskEnded)
+
+    def wait_for(self, task: Task, kind: type[E]) -> E:
+        """Wait for an event of a task."""
+        runner, _ = self._pair
+        return runner.run(self._wait_for(task, kind))
+
+    async def _wait_for(self, task: Task, kind: type[E]) -> E:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for event in self._events:
+                    if isinstance(event, kind) and event.id == task.id:
+                        return event
+                self._news.clear()
+                await self._news.wait()
+
+    def folder(self, task: Task) -> Path:
+        """Return the folder of an attempt."""
+        return self._pair[1].folder_of(task)
+
+    def wait_for_log(self, task: Task, text: str) -> None:
+        """Wait until a task has written something."""
+        path = self.folder(task) / "main.stdout"
+        end = time.monotonic() + PATIENCE
+        while not (path.exists() and text in path.read_text()):
+            assert time.monotonic() < end, f"{text!r} never came"
+            self._pair[0].run(asyncio.sleep(0.01))
+
+    @property
+    def executor_pid(self) -> int:
+        """Return the process of the executor."""
+        return self._pair[1].executor_pid
+
+    @property
+    def limits_memory(self) -> bool:
+        """Tell whether memory can be limited here."""
+        folder = own_groups().get("memory")
+        return folder is not None and os.access(folder, os.W_OK)
+
+    @staticmethod
+    def processes(command: str) -> list[int]:
+        """Return the processes with exactly this command line."""
+        wanted = b"\0".join(command.encode().split()) + b"\0"
+        found = []
+        for name in os.listdir("/proc"):
+            try:
+                if name.isdigit() and Path("/proc", name, "cmdline").read_bytes() == wanted:
+                    found.append(int(name))
+            except OSError:
+                continue
+        return found
+
+    def wait_until_gone(self, command: str) -> None:
+        """Wait until no such process is left."""
+        end = time.monotonic() + PATIENCE
+        while self.processes(command):
+            assert time.monotonic() < end, f"{command} is still there"
+            time.sleep(0.01)
+
+    def forget_scratch(self) -> None:
+        """Remove what tasks without a sandbox wrote."""
+        if self.scratch:
+            shutil.rmtree(self.scratch, ignore_errors=True)

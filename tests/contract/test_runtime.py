@@ -1,0 +1,755 @@
+"""What every way of running a node on this machine promises, asked of each of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.machine import Machine, shell
+from tiphys.errors import StaleEpochError
+from tiphys.ports import TaskProgressed, TaskReady
+from tiphys.runtimes.config import ImageCommand
+from tiphys.runtimes.logs import LogReader
+from tiphys.spec import model
+
+
+@pytest.fixture(params=["process", "sandbox"])
+def isolation(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def machine(isolation: str, tmp_path: Path) -> Iterator[Machine]:
+    with Machine(tmp_path / "data", isolation) as machine:
+        if not machine.usable:
+            pytest.skip(f"no {isolation} on this machine: {machine.why}")
+        yield machine
+
+
+@pytest.fixture
+def scratch(machine: Machine) -> Iterator[str]:
+    """Give a path that is nobody else's and not there yet."""
+    machine.scratch = f"/var/tmp/tiphys-{os.getpid()}-{os.urandom(4).hex()}"
+    yield machine.scratch
+    machine.forget_scratch()
+
+
+def param(name: str, path: str, default: str | None = None) -> model.Parameter:
+    return model.Parameter(name=name, value_from=model.ValueFrom(path=path, default=default))
+
+
+# --- ends ---------------------------------------------------------------------------------
+
+
+def test_a_task_that_exits_with_zero_succeeds(machine: Machine) -> None:
+    end = machine.run(shell("echo hello"))
+
+    assert (end.phase, end.message) == ("Succeeded", "")
+    assert end.outputs == model.Outputs(exit_code="0", result="hello")
+
+
+def test_a_task_that_exits_with_three_fails_with_argos_message(machine: Machine) -> None:
+    end = machine.run(shell("exit 3"))
+
+    assert (end.phase, end.message) == ("Failed", "main: Error (exit code 3)")
+    assert end.outputs is not None
+    assert end.outputs.exit_code == "3"
+
+
+def test_a_task_ended_by_a_signal_has_128_and_its_number_as_code(machine: Machine) -> None:
+    end = machine.run(shell("kill -TERM $$$$"))  # Kubernetes reads $$ as an escaped $
+
+    assert (end.phase, end.message) == ("Failed", "main: Error (exit code 143)")
+
+
+def test_a_missing_command_fails_with_64(machine: Machine) -> None:
+    end = machine.run(model.Template(name="t", container=model.Container(command=("invalid",))))
+
+    assert end.phase == "Failed"
+    assert end.message == (
+        "main: Error (exit code 64): failed to find name in PATH: "
+        'exec: "invalid": executable file not found in $PATH'
+    )
+    assert end.outputs is not None
+    assert end.outputs.exit_code == "64"
+
+
+def test_an_argument_with_a_nul_is_a_failure_not_a_crash(machine: Machine) -> None:
+    end = machine.run(model.Template(name="t", container=model.Container(command=("echo", "a\0b"))))
+
+    assert end.phase == "Failed"
+    assert machine.run(shell("echo alive")).phase == "Succeeded"
+
+
+def test_an_image_without_command_is_a_clear_error(machine: Machine) -> None:
+    end = machine.run(model.Template(name="t", container=model.Container(image="some/image:v1")))
+
+    assert end.phase == "Error"
+    assert end.message == "no command for image some/image:v1: add it under images: in tiphys.yaml"
+
+
+def test_the_configuration_gives_the_command_of_an_image(isolation: str, tmp_path: Path) -> None:
+    images = {"busybox": ImageCommand(cmd=("echo", "from", "cmd"))}
+    with Machine(tmp_path / "data", isolation, images=images) as machine:
+        if not machine.usable:
+            pytest.skip(f"no {isolation} on this machine: {machine.why}")
+
+        image = model.Container(image="docker.io/library/busybox:1.36")
+        end = machine.run(model.Template(name="t", container=image))
+
+        assert end.outputs is not None
+        assert end.outputs.result == "from cmd"
+
+
+def test_a_deadline_ends_the_task(machine: Machine) -> None:
+    end = machine.run(shell("sleep 60"), deadline=0.3)
+
+    assert end.phase == "Failed"
+    assert end.message == "Pod was active on the node longer than the specified deadline"
+
+
+def test_a_stopped_task_may_clean_up_within_its_grace(machine: Machine) -> None:
+    task = machine.start(
+        shell("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done")
+    )
+    machine.wait_for_log(task, "up")
+
+    machine.stop([task], grace=20)
+    end = machine.end_of(task)
+
+    assert end.stopped
+    assert end.outputs is not None
+    assert (end.outputs.exit_code, end.outputs.result) == ("7", "up\nbye")
+
+
+def test_a_task_that_ignores_sigterm_is_killed_after_its_grace(machine: Machine) -> None:
+    task = machine.start(shell("trap '' TERM; echo up; while :; do sleep 0.05; done"))
+    machine.wait_for_log(task, "up")
+
+    machine.stop([task], grace=0.2)
+    end = machine.end_of(task)
+
+    assert end.stopped
+    assert end.message == "main: Error (exit code 137)"
+
+
+def test_processes_that_escape_into_their_own_session_are_gone_at_the_end(machine: Machine) -> None:
+    mark = f"54{os.getpid()}"
+    end = machine.run(shell(f"setsid sh -c 'sleep {mark} & sleep {mark}' & sleep 0.2; echo left"))
+
+    assert end.phase == "Succeeded"
+    assert machine.processes(f"sleep {mark}") == []
+
+
+def test_the_same_task_started_twice_runs_once(machine: Machine, tmp_path: Path) -> None:
+    task = machine.task(shell("echo once"))
+
+    machine.start_tasks([task, task])
+    machine.start_tasks([task])
+    machine.end_of(task)
+    machine.attach([task])
+    again = machine.end_of(task)
+
+    assert again.outputs is not None
+    assert again.outputs.result == "once"
+
+
+# --- logs ---------------------------------------------------------------------------------
+
+
+def test_logs_are_split_by_stream_and_complete(machine: Machine) -> None:
+    task = machine.start(shell("for i in $(seq 2000); do echo out$i; echo err$i >&2; done"))
+    machine.end_of(task)
+
+    lines = list(LogReader(machine.folder(task)).read(final=True))
+
+    assert [line.text for line in lines if line.stream == "stdout"] == [
+        f"out{i}" for i in range(1, 2001)
+    ]
+    assert [line.text for line in lines if line.stream == "stderr"] == [
+        f"err{i}" for i in range(1, 2001)
+    ]
+
+
+def test_the_result_is_the_end_of_a_long_output(machine: Machine) -> None:
+    end = machine.run(shell("head -c 1000000 /dev/zero | tr '\\0' x; echo; echo end"))
+
+    assert end.outputs is not None
+    assert end.outputs.result is not None
+    assert len(end.outputs.result) == 256 * 1024 - 1
+    assert end.outputs.result.endswith("x\nend")
+
+
+# --- scripts, environment -----------------------------------------------------------------
+
+
+def test_a_script_runs_with_its_interpreter(machine: Machine) -> None:
+    script = model.ScriptTemplate(command=("python3",), source="print(sum(range(5)))")
+
+    end = machine.run(model.Template(name="t", script=script))
+
+    assert end.outputs is not None
+    assert end.outputs.result == "10"
+
+
+def test_variables_come_from_values_config_maps_secrets_and_fields(machine: Machine) -> None:
+    def source(**kind: object) -> model.EnvVarSource:
+        return model.EnvVarSource(**kind)  # type: ignore[arg-type]
+
+    env = (
+        model.EnvVar(name="A", value="one"),
+        model.EnvVar(name="B", value="$(A) and $$(A) and $(NONE)"),
+        model.EnvVar(
+            name="C",
+            value_from=source(config_map_key_ref=model.ConfigMapKeySelector(name="cm", key="k")),
+        ),
+        model.EnvVar(
+            name="D",
+            value_from=source(secret_key_ref=model.SecretKeySelector(name="sec", key="pass")),
+        ),
+        model.EnvVar(
+            name="E",
+            value_from=source(field_ref=model.ObjectFieldSelector(field_path="metadata.namespace")),
+        ),
+    )
+    container = model.Container(
+        command=("sh", "-c"), args=('echo "$B|$C|$D|$E|$1|$P_k"', "sh", "$(A)"), env=env
+    )
+    container = model.Container(
+        command=container.command,
+        args=container.args,
+        env=env,
+        env_from=(
+            model.EnvFromSource(config_map_ref=model.ConfigMapEnvSource(name="cm"), prefix="P_"),
+        ),
+    )
+
+    end = machine.run(model.Template(name="t", container=container))
+
+    assert end.outputs is not None
+    assert end.outputs.result == "one and $(A) and $(NONE)|v|s3cret|default|one|v"
+
+
+def test_a_missing_secret_is_an_error(machine: Machine) -> None:
+    ref = model.SecretKeySelector(name="none", key="k")
+    env = (model.EnvVar(name="X", value_from=model.EnvVarSource(secret_key_ref=ref)),)
+
+    end = machine.run(
+        model.Template(name="t", container=model.Container(command=("true",), env=env))
+    )
+
+    assert (end.phase, end.message) == ("Error", 'secret "none" not found')
+
+
+def test_a_secret_stands_in_no_argument_list_and_no_file(machine: Machine, tmp_path: Path) -> None:
+    ref = model.SecretKeySelector(name="sec", key="pass")
+    env = (model.EnvVar(name="X", value_from=model.EnvVarSource(secret_key_ref=ref)),)
+    container = model.Container(command=("sh", "-c", "test -n $X; echo ok"), env=env)
+
+    machine.run(model.Template(name="t", container=container))
+
+    found = [
+        path
+        for path in (tmp_path / "data").rglob("*")
+        if path.is_file() and b"s3cret" in path.read_bytes()
+    ]
+    assert found == []
+
+
+def test_progress_written_to_its_file_is_reported(machine: Machine) -> None:
+    task = machine.start(shell("echo 3/7 > $ARGO_PROGRESS_FILE; sleep 60"))
+
+    event = machine.wait_for(task, TaskProgressed)
+
+    assert event.progress == "3/7"
+    machine.stop([task], grace=0)
+    machine.end_of(task)
+
+
+# --- outputs and artifacts ----------------------------------------------------------------
+
+
+def test_output_parameters_are_read_from_files(machine: Machine, scratch: str) -> None:
+    outputs = model.Outputs(
+        parameters=(param("a", f"{scratch}/a"), param("b", f"{scratch}/none", default="else"))
+    )
+
+    end = machine.run(shell(f"mkdir -p {scratch}; printf 'x\\ny\\n\\n' > {scratch}/a", outputs))
+
+    assert end.phase == "Succeeded"
+    assert end.outputs is not None
+    assert [p.value for p in end.outputs.parameters] == ["x\ny\n", "else"]
+
+
+def test_a_missing_output_file_is_an_error(machine: Machine, scratch: str) -> None:
+    end = machine.run(shell("true", model.Outputs(parameters=(param("a", f"{scratch}/none"),))))
+
+    assert end.phase == "Error"
+    assert f"open {scratch}/none: no such file or directory" in end.message
+
+
+def test_a_failed_task_keeps_the_outputs_it_wrote(machine: Machine, scratch: str) -> None:
+    outputs = model.Outputs(parameters=(param("a", f"{scratch}/a"),))
+
+    end = machine.run(shell(f"mkdir -p {scratch}; echo 1 > {scratch}/a; exit 2", outputs))
+
+    assert (end.phase, end.message) == ("Failed", "main: Error (exit code 2)")
+    assert end.outputs is not None
+    assert end.outputs.parameters[0].value == "1"
+
+
+def test_artifacts_go_from_one_task_to_the_next(machine: Machine, scratch: str) -> None:
+    made = machine.run(
+        shell(
+            f"mkdir -p {scratch}/tree/inner; echo deep > {scratch}/tree/inner/file",
+            model.Outputs(artifacts=(model.Artifact(name="tree", path=f"{scratch}/tree"),)),
+        )
+    )
+    assert made.phase == "Succeeded", made.message
+    assert made.outputs is not None
+    machine.forget_scratch()
+    given = made.outputs.artifacts[0]
+
+    inputs = model.Inputs(
+        artifacts=(
+            model.Artifact(name="in", path=f"{scratch}/got", local=given.local, s3=given.s3),
+            model.Artifact(name="raw", path=f"{scratch}/raw", raw=model.RawArtifact(data="text")),
+            model.Artifact(name="no", path=f"{scratch}/no", optional=True),
+        )
+    )
+    end = machine.run(shell(f"cat {scratch}/got/inner/file {scratch}/raw", inputs=inputs))
+
+    assert end.outputs is not None
+    assert (end.message, end.outputs.result) == ("", "deep\ntext")
+
+
+def test_an_optional_output_artifact_may_be_missing(machine: Machine, scratch: str) -> None:
+    artifact = model.Artifact(name="a", path=f"{scratch}/none", optional=True)
+
+    end = machine.run(shell("true", model.Outputs(artifacts=(artifact,))))
+
+    assert end.phase == "Succeeded"
+    assert end.outputs == model.Outputs(exit_code="0", result="")
+
+
+def test_a_missing_output_artifact_is_an_error(machine: Machine, scratch: str) -> None:
+    artifact = model.Artifact(name="a", path=f"{scratch}/none")
+
+    end = machine.run(shell("true", model.Outputs(artifacts=(artifact,))))
+
+    assert end.phase == "Error"
+    assert "no such file or directory" in end.message
+
+
+# --- volumes ------------------------------------------------------------------------------
+
+
+def test_an_empty_dir_is_shared_by_the_containers_of_a_task(machine: Machine, scratch: str) -> None:
+    mount = model.VolumeMount(name="v", mount_path=f"{scratch}/v")
+    init = model.UserContainer(
+        name="prepare", command=("sh", "-c", f"echo made > {scratch}/v/f"), volume_mounts=(mount,)
+    )
+    main = model.Container(command=("cat", f"{scratch}/v/f"), volume_mounts=(mount,))
+    volume = model.Volume(name="v", empty_dir=model.EmptyDirVolumeSource())
+
+    end = machine.run(
+        model.Template(name="t", container=main, init_containers=(init,), volumes=(volume,))
+    )
+
+    assert end.outputs is not None
+    assert (end.message, end.outputs.result) == ("", "made")
+
+
+def test_config_maps_and_secrets_are_files(machine: Machine, scratch: str) -> None:
+    volumes = (
+        model.Volume(name="c", config_map=model.ConfigMapVolumeSource(name="cm")),
+        model.Volume(name="s", secret=model.SecretVolumeSource(secret_name="sec")),
+    )
+    mounts = (
+        model.VolumeMount(name="c", mount_path=f"{scratch}/c"),
+        model.VolumeMount(name="s", mount_path=f"{scratch}/s"),
+    )
+    main = model.Container(
+        command=("sh", "-c", f"cat {scratch}/c/k {scratch}/s/pass"), volume_mounts=mounts
+    )
+
+    end = machine.run(model.Template(name="t", container=main, volumes=volumes))
+
+    assert end.outputs is not None
+    assert (end.message, end.outputs.result) == ("", "vs3cret")
+
+
+def test_a_claim_outlives_the_task(machine: Machine, scratch: str) -> None:
+    claim = model.PersistentVolumeClaimVolumeSource(claim_name="work")
+    volume = model.Volume(name="v", persistent_volume_claim=claim)
+    mount = model.VolumeMount(name="v", mount_path=f"{scratch}/v", sub_path="part")
+
+    def step(command: str) -> model.Template:
+        main = model.Container(command=("sh", "-c", command), volume_mounts=(mount,))
+        return model.Template(name="t", container=main, volumes=(volume,))
+
+    machine.run(step(f"echo kept > {scratch}/v/f"))
+    end = machine.run(step(f"cat {scratch}/v/f"))
+
+    assert end.outputs is not None
+    assert (end.message, end.outputs.result) == ("", "kept")
+
+
+def test_a_host_path_needs_leave(machine: Machine, scratch: str) -> None:
+    volume = model.Volume(name="v", host_path=model.HostPathVolumeSource(path="/etc"))
+    mount = model.VolumeMount(name="v", mount_path=f"{scratch}/v")
+    main = model.Container(command=("true",), volume_mounts=(mount,))
+
+    end = machine.run(model.Template(name="t", container=main, volumes=(volume,)))
+
+    assert end.phase == "Error"
+    assert end.message.startswith("policy_denied: hostPath /etc")
+
+
+def test_a_sub_path_that_leads_out_is_refused(machine: Machine, scratch: str) -> None:
+    volume = model.Volume(name="v", empty_dir=model.EmptyDirVolumeSource())
+    mount = model.VolumeMount(name="v", mount_path=f"{scratch}/v", sub_path="../../..")
+    main = model.Container(command=("true",), volume_mounts=(mount,))
+
+    end = machine.run(model.Template(name="t", container=main, volumes=(volume,)))
+
+    assert end.phase == "Error"
+    assert "leads out" in end.message
+
+
+# --- several containers -------------------------------------------------------------------
+
+
+def test_init_containers_run_one_after_another_before_main(
+    machine: Machine, tmp_path: Path
+) -> None:
+    log = tmp_path / "order"
+    log.touch()
+    inits = tuple(
+        model.UserContainer(name=name, command=("sh", "-c", f"echo {name}")) for name in ("a", "b")
+    )
+    task = machine.start(
+        model.Template(
+            name="t", container=model.Container(command=("echo", "m")), init_containers=inits
+        )
+    )
+    machine.end_of(task)
+
+    lines = LogReader(machine.folder(task)).read(final=True)
+
+    assert sorted((line.container, line.text) for line in lines) == [
+        ("a", "a"),
+        ("b", "b"),
+        ("main", "m"),
+    ]
+
+
+def test_a_failed_init_container_fails_the_task_before_main(machine: Machine) -> None:
+    init = model.UserContainer(name="first", command=("sh", "-c", "exit 4"))
+
+    end = machine.run(
+        model.Template(
+            name="t", container=model.Container(command=("true",)), init_containers=(init,)
+        )
+    )
+
+    assert (end.phase, end.message) == ("Failed", "first: Error (exit code 4)")
+    assert end.outputs is None
+
+
+def test_a_sidecar_is_ended_when_main_is_over(machine: Machine) -> None:
+    sidecar = model.UserContainer(name="side", command=("sleep", "600"))
+
+    end = machine.run(
+        model.Template(name="t", container=model.Container(command=("true",)), sidecars=(sidecar,))
+    )
+
+    assert (end.phase, end.message) == ("Succeeded", "")
+
+
+def test_a_sidecar_that_fails_by_itself_fails_the_task(machine: Machine) -> None:
+    sidecar = model.UserContainer(name="side", command=("sh", "-c", "exit 9"))
+
+    end = machine.run(
+        model.Template(
+            name="t", container=model.Container(command=("sleep", "0.3")), sidecars=(sidecar,)
+        )
+    )
+
+    assert (end.phase, end.message) == ("Failed", "side: Error (exit code 9)")
+
+
+def container_set(*nodes: tuple[str, str, tuple[str, ...]], retries: str = "") -> model.Template:
+    strategy = model.ContainerSetRetryStrategy(retries=retries) if retries else None
+    return model.Template(
+        name="t",
+        container_set=model.ContainerSetTemplate(
+            containers=tuple(
+                model.ContainerNode(name=name, command=("sh", "-c", command), dependencies=after)
+                for name, command, after in nodes
+            ),
+            retry_strategy=strategy,
+        ),
+    )
+
+
+def test_members_of_a_container_set_wait_for_their_dependencies(machine: Machine) -> None:
+    end = machine.run(container_set(("a", "sleep 0.1", ()), ("main", "echo m", ("a",))))
+
+    assert end.phase == "Succeeded"
+    assert end.outputs is not None
+    assert end.outputs.result == "m"
+    first, second = end.containers
+    assert first.finished_at is not None
+    assert second.started_at is not None
+    assert first.finished_at <= second.started_at
+
+
+def test_what_depends_on_a_failed_member_is_omitted(machine: Machine) -> None:
+    end = machine.run(container_set(("a", "exit 5", ()), ("b", "true", ("a",))))
+
+    assert (end.phase, end.message) == ("Failed", "a: Error (exit code 5)")
+    assert [(c.name, c.phase, c.exit_code) for c in end.containers] == [
+        ("a", "Failed", 5),
+        ("b", "Omitted", None),
+    ]
+
+
+def test_a_member_of_a_container_set_is_tried_again(machine: Machine, tmp_path: Path) -> None:
+    once = "test -e /var/tmp/{0} || {{ touch /var/tmp/{0}; exit 1; }}; rm /var/tmp/{0}; echo second"
+    name = f"tiphys-test-{os.getpid()}"
+
+    end = machine.run(container_set(("main", once.format(name), ()), retries="2"))
+
+    assert (end.phase, end.message) == ("Succeeded", "")
+    assert end.outputs is not None
+    assert end.outputs.result == "second"
+
+
+def test_a_daemon_is_ready_when_its_probe_passes(machine: Machine, scratch: str) -> None:
+    probe = model.Probe(exec=model.ExecAction(command=("test", "-e", f"{scratch}/up")))
+    main = model.Container(
+        command=("sh", "-c", f"mkdir -p {scratch}; sleep 0.2; touch {scratch}/up; sleep 600"),
+        readiness_probe=probe,
+    )
+    task = machine.start(model.Template(name="t", container=main, daemon=True))
+
+    ready = machine.wait_for(task, TaskReady)
+
+    assert ready.ip == "127.0.0.1"
+    machine.stop([task], grace=0)
+    assert machine.end_of(task).stopped
+
+
+# --- limits -------------------------------------------------------------------------------
+
+
+def test_a_memory_limit_is_kept(machine: Machine) -> None:
+    if not machine.limits_memory:
+        pytest.skip("no writable memory control group on this machine")
+    hog = "x = bytearray(200 * 1024 * 1024); x[::4096] = b'x' * len(x[::4096]); print('too much')"
+    resources = model.ResourceRequirements(limits={"memory": "50Mi"})
+    main = model.Container(command=("python3", "-c", hog), resources=resources)
+
+    end = machine.run(model.Template(name="t", container=main))
+
+    assert (end.phase, end.message) == ("Failed", "main: OOMKilled (exit code 137)")
+
+
+# --- crashes ------------------------------------------------------------------------------
+
+VICTIM = """
+import asyncio, sys
+from pathlib import Path
+from tests.contract.machine import Machine, shell
+machine = Machine(Path(sys.argv[1]), sys.argv[2])
+machine.open()
+task = machine.start(shell(sys.argv[3]))
+machine.wait_for_log(task, "up")
+print("ready", flush=True)
+asyncio.run(asyncio.sleep(600))
+"""
+
+
+def victim(machine: Machine, command: str) -> subprocess.Popen[bytes]:
+    """Start a server in a process of its own, with one task that has begun."""
+    machine.close()
+    root = Path(__file__).parents[2]
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(VICTIM), machine.data, machine.isolation, command],
+        stdout=subprocess.PIPE,
+        cwd=root,
+        env=dict(os.environ) | {"PYTHONPATH": f"{root}/src:{root}"},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def test_a_task_survives_its_server_and_is_found_again(machine: Machine) -> None:
+    command = "echo up; sleep 1.5; echo done"
+    process = victim(machine, command)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+    machine.open()
+    task = machine.task(shell(command))
+    machine.attach([task])
+    end = machine.end_of(task)
+
+    assert end.phase == "Succeeded"
+    assert end.outputs is not None
+    assert end.outputs.result == "up\ndone"
+
+
+def test_a_task_that_ended_without_a_server_is_reported_to_the_next(machine: Machine) -> None:
+    process = victim(machine, "echo up; sleep 0.2; exit 6")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    machine.wait_until_gone("sleep 0.2")
+
+    machine.open()
+    task = machine.task(shell("echo up; sleep 0.2; exit 6"))
+    machine.attach([task])
+
+    assert machine.end_of(task).message == "main: Error (exit code 6)"
+
+
+def test_an_attached_task_that_never_began_is_started(machine: Machine) -> None:
+    task = machine.task(shell("echo begun"))
+
+    machine.attach([task])
+    end = machine.end_of(task)
+
+    assert end.outputs is not None
+    assert end.outputs.result == "begun"
+
+
+def test_a_killed_executor_loses_the_task_and_leaves_no_process(machine: Machine) -> None:
+    mark = f"55{os.getpid()}"
+    task = machine.start(shell(f"echo up; setsid sleep {mark} & sleep {mark}"))
+    machine.wait_for_log(task, "up")
+
+    os.kill(machine.executor_pid, signal.SIGKILL)
+    end = machine.end_of(task)
+
+    assert (end.phase, end.lost, end.outputs) == ("Error", True, None)
+    assert end.message.startswith("executor lost: ")
+    machine.wait_until_gone(f"sleep {mark}")
+    assert machine.run(shell("echo next")).phase == "Succeeded"
+
+
+def test_an_older_owner_is_refused_and_cut_off(machine: Machine) -> None:
+    newer = Machine(Path(machine.data), machine.isolation, epoch=machine.epoch + 1)
+    older = Machine(Path(machine.data), machine.isolation, epoch=machine.epoch)
+    with newer:
+        with pytest.raises(StaleEpochError):
+            older.open()
+        older.close()
+
+        assert newer.run(shell("echo mine")).phase == "Succeeded"
+
+
+# --- only in a sandbox --------------------------------------------------------------------
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[Machine]:
+    with Machine(tmp_path / "data", "sandbox") as machine:
+        if not machine.usable:
+            pytest.skip(f"no sandbox on this machine: {machine.why}")
+        yield machine
+
+
+def test_nothing_a_sandbox_writes_reaches_the_host(sandbox: Machine) -> None:
+    name = f"tiphys-test-{os.getpid()}"
+
+    end = sandbox.run(
+        shell(f"for d in / /tmp /etc /dev/shm /usr; do echo x > $d/{name}; done; echo ok")
+    )
+
+    assert end.outputs is not None
+    assert end.outputs.result == "ok"
+    places = ("/", "/tmp", "/etc", "/dev/shm", "/usr")
+    assert [place for place in places if Path(place, name).exists()] == []
+
+
+def test_two_sandboxes_never_meet(sandbox: Machine) -> None:
+    see = "ls /tmp /dev/shm; cat /result.txt /etc/x; "
+    write = "echo 1 > /tmp/x; echo 1 > /result.txt; echo 1 > /etc/x; echo 1 > /dev/shm/x"
+
+    for _ in range(3):
+        end = sandbox.run(shell(f"{{ {see} }} 2>/dev/null; {write}"))
+
+        assert end.outputs is not None
+        assert end.outputs.result == "/dev/shm:\n\n/tmp:"
+
+
+def test_a_mount_made_inside_does_not_stay_for_the_next(sandbox: Machine) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount")
+    for _ in range(2):
+        end = sandbox.run(shell("ls /mnt | grep -c seen; mount -t tmpfs x /mnt; touch /mnt/seen"))
+
+        assert end.outputs is not None
+        assert end.outputs.result == "0"
+
+
+def test_the_data_directory_cannot_be_seen(sandbox: Machine) -> None:
+    end = sandbox.run(shell(f"ls -A {sandbox.data} | wc -l"))
+
+    assert end.outputs is not None
+    assert end.outputs.result == "0"
+
+
+def test_a_link_does_not_lead_an_output_out_of_the_sandbox(
+    sandbox: Machine, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("host")
+    outputs = model.Outputs(parameters=(param("p", "/link", default="none"),))
+
+    end = sandbox.run(shell(f"ln -s {secret} /link", outputs))
+
+    assert end.outputs is not None
+    assert end.outputs.parameters[0].value == "none"
+
+
+def test_an_output_folder_of_host_and_task_is_put_together(sandbox: Machine) -> None:
+    outputs = model.Outputs(artifacts=(model.Artifact(name="etc", path="/etc/default"),))
+    before = sorted(os.listdir("/etc/default"))
+    made = sandbox.run(
+        shell("echo new > /etc/default/tiphys-new; rm -rf /etc/default/nss", outputs)
+    )
+    assert made.outputs is not None, made.message
+    given = made.outputs.artifacts[0]
+    inputs = model.Inputs(artifacts=(model.Artifact(name="i", path="/in", local=given.local),))
+
+    end = sandbox.run(shell("ls -A /in", inputs=inputs))
+
+    assert end.outputs is not None
+    assert end.outputs.result is not None
+    expected = sorted({*before, "tiphys-new"} - {"nss"})
+    assert sorted(end.outputs.result.split()) == expected
+
+
+def test_a_task_may_run_as_another_user(sandbox: Machine) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    security = model.SecurityContext(run_as_user=12345, run_as_group=54321)
+    main = model.Container(
+        command=("sh", "-c", "id -u; id -g; echo x > /tmp/mine && echo wrote"),
+        security_context=security,
+    )
+
+    end = sandbox.run(model.Template(name="t", container=main))
+
+    assert end.outputs is not None
+    assert end.outputs.result == "12345\n54321\nwrote"
