@@ -59,6 +59,7 @@ class Machine:
         *,
         epoch: int = 1,
         images: dict[str, ImageCommand] | None = None,
+        log_cap: int = 256 << 20,
     ) -> None:
         data.mkdir(parents=True, exist_ok=True)
         self.data = str(data)
@@ -66,12 +67,16 @@ class Machine:
         self.epoch = epoch
         self.usable, self.why = True, ""
         self._images = images or {}
+        self._log_cap = log_cap
         self._runner: asyncio.Runner | None = None
         self._runtime: LocalRuntime | None = None
         self._events: list[RuntimeEvent] = []
         self._news = asyncio.Event()
         self._number = 0
         self.scratch = ""
+        self.artifacts = Repositories(
+            root=data / "artifacts", config=ArtifactConfig(), secrets=lambda *_: b""
+        )
 
     def __enter__(self) -> Machine:
         try:
@@ -92,14 +97,19 @@ class Machine:
         """Begin, as a server would."""
         self._runner = asyncio.Runner()
         config = LocalConfig(
-            isolation=self.isolation, images=self._images, linger_seconds=0.3, grace_seconds=5
-        )
-        artifacts = Repositories(
-            root=Path(self.data, "artifacts"), config=ArtifactConfig(), secrets=lambda *_: b""
+            isolation=self.isolation,
+            images=self._images,
+            linger_seconds=0.3,
+            grace_seconds=5,
+            log_cap=self._log_cap,
         )
         self._news = asyncio.Event()
         self._runtime = LocalRuntime(
-            Path(self.data), config=config, resources=Known(), artifacts=artifacts, epoch=self.epoch
+            Path(self.data),
+            config=config,
+            resources=Known(),
+            artifacts=self.artifacts,
+            epoch=self.epoch,
         )
         self._runner.run(self._runtime.open(self._take))
 
@@ -145,6 +155,16 @@ class Machine:
         """Start tasks."""
         runner, runtime = self._pair
         runner.run(runtime.start(tasks))
+
+    def start_and_stop(self, task: Task) -> None:
+        """Start a task and stop it before it can have begun."""
+        runner, runtime = self._pair
+
+        async def both() -> None:
+            await runtime.start([task])
+            await runtime.stop([task.id], grace=0)
+
+        runner.run(both())
 
     def attach(self, tasks: Sequence[Task]) -> None:
         """Ask about tasks of an earlier server."""

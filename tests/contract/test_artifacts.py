@@ -346,17 +346,28 @@ def test_a_folder_at_the_destination_is_left_alone(storage: Storage, folder: Pat
     assert os.listdir(storage.tmp / "in") == ["kept"]
 
 
-def test_an_artifact_beyond_the_caps_is_refused(
+def test_an_artifact_beyond_the_caps_is_not_loaded(
     make_storage: Callable[..., Storage], folder: Path
 ) -> None:
-    storage = make_storage(limits=Limits(max_bytes=50_000))
+    large, small = make_storage(), make_storage(limits=Limits(max_bytes=50_000))
 
     for archive in (None, NONE, ZIP):
-        saved = storage.save(folder, archive=archive)
+        saved = large.save(folder, archive=archive)
         with pytest.raises(ArtifactUnsafeError):
-            storage.load(saved)
+            small.load(saved)
 
-    assert not (storage.tmp / "in").exists()
+    assert not (small.tmp / "in").exists()
+
+
+def test_an_artifact_beyond_the_caps_is_not_saved(
+    make_storage: Callable[..., Storage], folder: Path, text: Path
+) -> None:
+    storage = make_storage(limits=Limits(max_bytes=50_000))
+    os.truncate(text, 1 << 40)
+
+    for path in (text, folder):
+        with pytest.raises(ArtifactUnsafeError):
+            storage.save(path)
 
 
 def test_a_deleted_artifact_is_gone(storage: Storage, text: Path, folder: Path) -> None:
@@ -405,6 +416,11 @@ def test_keys_below_a_prefix_are_listed(storage: Storage, folder: Path) -> None:
     assert keys == [f"{key_of(saved)}/sub/b", f"{key_of(saved)}/sub/run"]
 
 
+def test_a_folder_without_keys_is_not_found(storage: Storage) -> None:
+    with pytest.raises(ArtifactNotFoundError, match="no key found"):
+        storage.repositories.list_keys(storage.place("missing"), namespace=SPACE)
+
+
 def test_an_unusable_key_is_refused(storage: Storage, text: Path) -> None:
     with pytest.raises(ArtifactError):
         storage.save(text, s3=model.S3Artifact(key="a/../../b"))
@@ -435,8 +451,9 @@ def test_a_bucket_that_is_not_ours_needs_the_policys_consent(
     assert caught.value.code == "egress_denied"
 
 
-def test_this_machines_log_in_is_not_for_a_bucket_that_a_workflow_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("allowed", [False, True])
+def test_this_machines_log_in_is_not_for_a_bucket_that_a_workflow_names_unless_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: bool
 ) -> None:
     canary = "canary-session-token"
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
@@ -446,7 +463,7 @@ def test_this_machines_log_in_is_not_for_a_bucket_that_a_workflow_names(
     thread = threading.Thread(target=_note_requests, args=(listener, seen))
     thread.start()
     endpoint = f"127.0.0.1:{listener.getsockname()[1]}"
-    config = ArtifactConfig(egress=Egress(allow=("127.0.0.1",)))
+    config = ArtifactConfig(egress=Egress(allow=("127.0.0.1",)), allow_machine_credentials=allowed)
     repositories = Repositories(root=tmp_path / "root", config=config, secrets=read_secret)
     place = model.S3Artifact(
         endpoint=endpoint, bucket="b", key="k", insecure=True, use_sdk_creds=True
@@ -457,8 +474,7 @@ def test_this_machines_log_in_is_not_for_a_bucket_that_a_workflow_names(
 
     listener.close()
     thread.join()
-    assert seen
-    assert not any(canary.encode() in request for request in seen)
+    assert [canary.encode() in request for request in seen] == [allowed, allowed]
 
 
 def _note_requests(listener: socket.socket, seen: list[bytes]) -> None:

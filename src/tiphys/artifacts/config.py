@@ -6,6 +6,7 @@ is found in the config maps that ``artifactRepositoryRef`` points at.
 
 from __future__ import annotations
 
+import ipaddress
 import posixpath
 
 import msgspec
@@ -93,6 +94,12 @@ class Egress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
     allow: tuple[str, ...] = ()
     """Networks (``10.0.0.0/8``), addresses, host names (``*.example.org``), or ``*`` for all."""
+
+    def __post_init__(self) -> None:
+        """Find mistakes when the configuration is read, not when the first artifact is."""
+        for text in self.allow:
+            if not text or "/" in text:
+                ipaddress.ip_network(text, strict=False)
 
 
 class ArtifactConfig(

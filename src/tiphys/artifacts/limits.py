@@ -22,7 +22,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
 @dataclass(slots=True)
 class Meter:
-    """Counts what one archive has unfolded to so far."""
+    """Counts what one artifact has come to so far."""
 
     limits: Limits
     packed: int = 0
@@ -34,19 +34,15 @@ class Meter:
         """Count one more entry."""
         self.entries += 1
         if self.entries > self.limits.max_entries:
-            raise ArtifactUnsafeError(
-                f"the archive has more than {self.limits.max_entries} entries"
-            )
+            raise ArtifactUnsafeError(f"more than {self.limits.max_entries} entries")
 
     def grow(self, size: int) -> None:
         """Count ``size`` more bytes, before they are written."""
         self.written += size
         limits = self.limits
         if self.written > limits.max_bytes:
-            raise ArtifactUnsafeError(f"the archive unpacks to more than {limits.max_bytes} bytes")
+            raise ArtifactUnsafeError(f"more than {limits.max_bytes} bytes")
         if not (self.packed and limits.max_ratio) or self.written < limits.ratio_from:
             return
         if self.written > self.packed * limits.max_ratio:
-            raise ArtifactUnsafeError(
-                f"the archive unpacks to more than {limits.max_ratio} times its size"
-            )
+            raise ArtifactUnsafeError(f"unpacks to more than {limits.max_ratio} times its size")

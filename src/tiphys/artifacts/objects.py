@@ -95,10 +95,7 @@ class ObjectDriver:
         """List the keys below the artifact's."""
         with _translated():
             store, key = self._open(artifact, namespace)
-            keys = _keys_below(store, key)
-        if not keys:
-            raise ArtifactNotFoundError(f"no key found of name {key}")
-        return keys
+            return _keys_below(store, key)
 
     def _open(self, artifact: model.Artifact, namespace: str) -> tuple[Any, str]:
         key = location.key_of(artifact).strip("/")

@@ -15,6 +15,7 @@ from typing import IO
 
 from tiphys.artifacts import beneath
 from tiphys.artifacts.copying import CHUNK
+from tiphys.artifacts.limits import Meter
 
 _BLOCK = 512
 DEFAULT_LEVEL = -1
@@ -59,6 +60,21 @@ def _walk_child(folder: int, child: str, name: str) -> Iterator[Entry]:
             yield from walk(opened, name)
         finally:
             os.close(opened)
+
+
+def measure(descriptor: int, meter: Meter) -> None:
+    """Count an open file or folder before it is copied: a file full of holes costs its owner
+    nothing, but would fill our disk."""
+    status = os.fstat(descriptor)
+    if not stat.S_ISDIR(status.st_mode):
+        meter.grow(status.st_size)
+        return
+    for _, folders, files, folder in os.fwalk(".", dir_fd=descriptor):
+        for _ in folders:
+            meter.entry()
+        for name in files:
+            meter.entry()
+            meter.grow(os.stat(name, dir_fd=folder, follow_symlinks=False).st_size)
 
 
 def tar_chunks(descriptor: int, name: str) -> Iterator[bytes]:

@@ -21,11 +21,13 @@ from tiphys.artifacts import beneath, location, pack, placing, unpack
 from tiphys.artifacts.config import ArtifactConfig, ArtifactRepository
 from tiphys.artifacts.copying import read_chunks
 from tiphys.artifacts.driver import Driver
+from tiphys.artifacts.limits import Meter
 from tiphys.artifacts.local import LocalStore, Stored
 from tiphys.artifacts.reference import ConfigMapReader, find_repository, no_config_maps
 from tiphys.artifacts.secret import SecretReader
-from tiphys.errors import ArtifactError, ArtifactNotFoundError
+from tiphys.errors import ArtifactError, ArtifactNotFoundError, ExpressionError
 from tiphys.spec import model
+from tiphys.spec.template import compile_template
 
 
 class Repositories:
@@ -58,23 +60,24 @@ class Repositories:
         namespace: str,
         repository: ArtifactRepository | model.ArtifactLocation | None = None,
         default_key: str = "",
+        values: Mapping[str, object] | None = None,
     ) -> model.Artifact:
         """Give an artifact its whole location.
 
-        ``repository`` is that of the workflow, or the ``archiveLocation`` of the template; None
-        finds the namespace's. ``default_key`` is the folder for an artifact without a key: the
-        repository's key format with its tags replaced (``{workflow}/{pod}``).
+        ``repository`` is that of the workflow, or the ``archiveLocation`` of the template; where it
+        names no place, the namespace's counts. An artifact without a key goes to the folder that
+        the repository's key format gives with ``values`` (``workflow.name``, ``pod.name``, …) for
+        its tags, or to ``default_key`` if a tag stays open.
         """
         if location.is_whole(artifact):
             return artifact
-        home = repository if repository is not None else self.repository(namespace)
-        if isinstance(home, ArtifactRepository):
-            home = home.location()
+        home = self._home(namespace, repository)
         key = location.key_of(artifact)
         if not key:
+            folder = _folder(location.key_of(home), values or {}) or default_key
             if not default_key:
                 raise ArtifactNotFoundError(f"required artifact '{artifact.name}' not supplied")
-            key = posixpath.join(default_key, file_name(artifact))
+            key = posixpath.join(folder, file_name(artifact))
         return location.relocate(artifact, home, key)
 
     def load(
@@ -116,6 +119,7 @@ class Repositories:
         with _translated(artifact):
             source = beneath.open_source(path, root)
             try:
+                pack.measure(source, Meter(self._config.limits))
                 name = posixpath.basename(artifact.path.rstrip("/")) or path.name
                 shared = path if may_link and root is None else None
                 self._save(source, name, artifact, namespace, shared)
@@ -161,8 +165,16 @@ class Repositories:
             if prefix:
                 artifact = location.append_to_key(artifact, prefix)
             if artifact.local is not None:
-                return self._local.list_keys(namespace, artifact.local.key)
-            return self._driver(artifact).list_keys(artifact, namespace)
+                keys = self._local.list_keys(namespace, artifact.local.key)
+            else:
+                keys = self._driver(artifact).list_keys(artifact, namespace)
+            if not keys:
+                raise ArtifactNotFoundError(f"no key found of name {location.key_of(artifact)}")
+            return keys
+
+    def sweep(self, before: float) -> int:
+        """Drop what writers that died have left unfinished before that time; give how much."""
+        return self._local.sweep(before)
 
     @functools.cached_property
     def _drivers(self) -> Mapping[str, Driver]:
@@ -171,18 +183,23 @@ class Repositories:
         made: Mapping[str, Driver] = drivers.make_drivers(self._config, self._secrets)
         return made
 
-    def sweep(self, before: float) -> int:
-        """Drop what writers that died have left unfinished before that time; give how much."""
-        return self._local.sweep(before)
+    def _home(
+        self, namespace: str, repository: ArtifactRepository | model.ArtifactLocation | None
+    ) -> model.ArtifactLocation:
+        if isinstance(repository, model.ArtifactLocation) and location.kind_of(repository):
+            return repository
+        if isinstance(repository, ArtifactRepository):
+            return repository.location()
+        return self.repository(namespace).location()
 
     def _driver(self, artifact: model.Artifact) -> Driver:
         kind = location.kind_of(artifact)
         if not kind:
             raise ArtifactNotFoundError(f"required artifact '{artifact.name}' not supplied")
-        try:
-            return self._drivers[kind]
-        except KeyError as error:
-            raise ArtifactError(f"{kind} artifacts are not supported here") from error
+        driver = self._drivers.get(kind)
+        if driver is None:
+            raise ArtifactError(f"{kind} artifacts are not supported here")
+        return driver
 
     def _load(self, artifact: model.Artifact, destination: Path, namespace: str) -> None:
         if artifact.local is not None:
@@ -277,6 +294,19 @@ def file_name(artifact: model.Artifact) -> str:
     if archive.none is not None:
         return posixpath.basename(artifact.path.rstrip("/")) or artifact.name
     return artifact.name + (".zip" if archive.zip is not None else ".tgz")
+
+
+def _folder(key_format: str, values: Mapping[str, object]) -> str:
+    """Fill a key format; give nothing if a tag of it stays open."""
+    if "{{" not in key_format:
+        return key_format
+    if not values:
+        return ""
+    try:
+        filled = compile_template(key_format).render(values, allow_unresolved=True)
+    except ExpressionError as error:
+        raise ArtifactError(f"the key format {key_format!r}: {error}") from error
+    return "" if "{{" in filled else filled
 
 
 def _level(artifact: model.Artifact) -> int:

@@ -65,9 +65,13 @@ class WebDriver:
         meter = Meter(self._limits)
         with self._web.request("GET", to.url, headers=to.headers, tls=to.tls) as response:
             _check(response)
+            expected = response.length
             while chunk := _read(response):
                 meter.grow(len(chunk))
                 yield chunk
+            # The library takes a body that ends too early for a whole one.
+            if expected is not None and meter.written != expected:
+                raise ArtifactError("the download broke off")
 
     def list_keys(self, _artifact: model.Artifact, _namespace: str) -> list[str]:
         """Refuse."""

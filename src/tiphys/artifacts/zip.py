@@ -96,7 +96,7 @@ def _check_directory(file: IO[bytes], limits: Limits) -> None:
     if large >= 0 and len(tail) >= large + 56:
         entries, length = struct.unpack_from("<QQ", tail, large + 32)
     if entries > limits.max_entries or length > limits.max_entries * _MAX_DIRECTORY_ENTRY:
-        raise ArtifactUnsafeError(f"the archive has more than {limits.max_entries} entries")
+        raise ArtifactUnsafeError(f"more than {limits.max_entries} entries")
 
 
 def _check_overlap(entries: list[zipfile.ZipInfo]) -> None:

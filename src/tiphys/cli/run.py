@@ -12,6 +12,7 @@ import click
 from tiphys.cli.failure import FAILED, INTERRUPTED
 from tiphys.cli.inputs import data_folder, read_files, read_labels, read_parameters, settings
 from tiphys.config import RunOptions
+from tiphys.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from tiphys.cli.watch import Watch
@@ -57,6 +58,7 @@ def command(files: tuple[str, ...], **given: Any) -> int:
     # Only now: a mistake in the flags is told before the engine is loaded.
     from tiphys.cli.watch import choose_watch  # noqa: PLC0415
     from tiphys.control.local import run_files  # noqa: PLC0415
+    from tiphys.control.submit import RejectedError  # noqa: PLC0415
 
     watch = choose_watch(options, quiet=given["quiet"], data_on_stdout=form is not None)
     try:
@@ -67,6 +69,12 @@ def command(files: tuple[str, ...], **given: Any) -> int:
             finished = asyncio.run(coroutine)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except RejectedError as error:
+        if form in {"json", "yaml"}:
+            _print_objects(error.workflows, form)
+        raise
+    if not finished:
+        raise InvalidInputError(f"there is no Workflow in {', '.join(files)}")
     show(finished, form, watch)
     return exit_code(finished)
 
@@ -84,12 +92,17 @@ def show(finished: Sequence[Finished], form: str | None, watch: Watch) -> None:
     if form == "name":
         sys.stdout.write("".join(f"{each.row.name}\n" for each in finished))
     elif form in {"json", "yaml"}:
-        from tiphys.cli.output import print_objects  # noqa: PLC0415
         from tiphys.wire.argo import workflow_object  # noqa: PLC0415
 
-        print_objects([workflow_object(each.row, each.nodes) for each in finished], form)
+        _print_objects([workflow_object(each.row, each.nodes) for each in finished], form)
     elif form == "wide":
         from tiphys.cli.get import print_workflow  # noqa: PLC0415
 
         for each in finished:
             print_workflow(each.row, each.nodes, wide=True)
+
+
+def _print_objects(values: Sequence[Any], form: str) -> None:
+    from tiphys.cli.output import print_objects  # noqa: PLC0415
+
+    print_objects(values, form)

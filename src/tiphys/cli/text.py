@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 COLOURS = {
@@ -46,6 +47,28 @@ class Paint:
 def strip_escapes(text: str) -> str:
     """Take colours out."""
     return _ESCAPE.sub("", text)
+
+
+def printable(text: str) -> str:
+    """Keep tabs and colours, make every other control character visible.
+
+    A task may colour its lines; it may not move the cursor or set the window's title.
+    """
+    if text.isprintable():
+        return text
+    kept = []
+    end = 0
+    for colour in _COLOUR.finditer(text):
+        kept += [_shown(text[end : colour.start()]), colour[0]]
+        end = colour.end()
+    rest = _shown(text[end:])
+    return "".join([*kept, rest, "\x1b[0m" if kept else ""])
+
+
+def _shown(text: str) -> str:
+    return "".join(
+        char if char.isprintable() or char == "\t" else repr(char)[1:-1] for char in text
+    )
 
 
 def width(text: str) -> int:
@@ -131,6 +154,11 @@ def clock(at: float) -> str:
 def rfc3339(at: float) -> str:
     """Write an instant for machines, to the millisecond."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def rfc3339_seconds(at: float) -> str:
+    """Write an instant as Kubernetes does."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def bar(done: int, total: int, room: int) -> str:

@@ -51,14 +51,23 @@ class LockTable:
         self._arrivals = 0
 
     def acquire(
-        self, holder: Holder, locks: tuple[LockName, ...], *, priority: int, created_at: float
+        self,
+        holder: Holder,
+        locks: tuple[LockName, ...],
+        *,
+        priority: int,
+        created_at: float,
+        held: bool = False,
     ) -> Waiting | None:
-        """Take all ``locks`` (None), or wait in line for them."""
+        """Take all ``locks`` (None), or wait in line for them; ``held`` takes them at once."""
         if holder in self._held:
             return None
         self._arrivals += 1
         for each in locks:
             self._locks.setdefault(each.key, _Lock(each.limit)).limit = each.limit
+        if held:
+            self._take(holder, locks)
+            return None
         self._claims[holder] = _Claim(locks, (-priority, created_at, self._arrivals))
         self._serve()
         if holder in self._held:
@@ -101,17 +110,21 @@ class LockTable:
         granted: list[Holder] = []
         reserved: set[str] = set()
         for holder, claim in sorted(self._claims.items(), key=lambda item: item[1].order):
-            keys = tuple(dict.fromkeys(each.key for each in claim.locks))
+            keys = {each.key for each in claim.locks}
             if any(key in reserved or self._locks[key].free <= 0 for key in keys):
-                reserved.update(keys)
+                reserved |= keys
                 continue
-            for key in keys:
-                self._locks[key].holders.add(holder)
-            self._held[holder] = keys
+            self._take(holder, claim.locks)
             granted.append(holder)
         for holder in granted:
             del self._claims[holder]
         return granted
+
+    def _take(self, holder: Holder, locks: tuple[LockName, ...]) -> None:
+        keys = tuple(dict.fromkeys(each.key for each in locks))
+        for key in keys:
+            self._locks[key].holders.add(holder)
+        self._held[holder] = keys
 
     def holders(self) -> Iterable[tuple[str, int, list[Holder]]]:
         """Give each lock with its limit and holders, for explanations."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -117,6 +117,17 @@ class Control:
         if run.ended:
             self._ended[run.uid].set()
         self._turn.headers[run.uid] = run
+
+    def take(self, run: Run) -> None:
+        """Do what a restored run asks for."""
+        self._gather(run, self._clock.now())
+        self._bell.set()
+
+    def drop(self, uid: str) -> None:
+        """Forget a run that turned out to be unreadable."""
+        self.runs.pop(uid, None)
+        self._ended.pop(uid, None)
+        self._turn.headers.pop(uid, None)
 
     def send(self, uid: str, event: ev.Event) -> None:
         """Let an event happen to a run at the next turn."""
@@ -339,7 +350,11 @@ class Control:
     def _acquire(self, run: Run, command: cm.AcquireLocks, now: float) -> None:
         holder = (run.uid, command.holder)
         answer = self._locks.acquire(
-            holder, command.locks, priority=command.priority, created_at=run.created_at
+            holder,
+            command.locks,
+            priority=command.priority,
+            created_at=run.created_at,
+            held=command.held,
         )
         event: ev.Event
         if isinstance(answer, Waiting):
@@ -370,14 +385,11 @@ class Control:
             timer.cancel()
         await self._runtime.close()
 
-    def stop_everything(self, strategy: ev.Shutdown, message: Callable[[Run], str]) -> None:
+    def stop_everything(self, strategy: ev.Shutdown) -> None:
         """Ask all runs to end."""
         for uid, run in self.runs.items():
             if not run.ended:
-                stopped = ev.RunStopped(
-                    at=self._clock.now(), strategy=strategy, message=message(run)
-                )
-                self.send(uid, stopped)
+                self.send(uid, ev.RunStopped(at=self._clock.now(), strategy=strategy))
 
 
 def _node_ended(result: TaskEnded, node: str, attempt: int) -> ev.NodeEnded:

@@ -34,21 +34,37 @@ class Ledger:
         self._memos: dict[tuple[str, str, str], tuple[model.Outputs | None, float]] = {}
         self._new_memos: list[MemoRow] = []
         self._submitted: list[WorkflowRow] = []
+        self._aside: list[WorkflowHeader] = []
         self.metrics: list[tuple[str, cm.EmitMetric]] = []
 
     def submit(self, row: WorkflowRow) -> None:
         """Put a new workflow into the next commit."""
         self._submitted.append(row)
 
+    def quarantine(self, row: WorkflowRow, why: str) -> None:
+        """Put a workflow that cannot be read aside, with the next commit."""
+        self._aside.append(
+            WorkflowHeader(
+                uid=row.uid,
+                phase=row.phase,
+                message=row.message,
+                started_at=row.started_at,
+                finished_at=row.finished_at,
+                progress=row.progress,
+                shutdown=row.shutdown,
+                suspended=row.suspended,
+                starts=row.starts,
+                quarantine=why,
+            )
+        )
+
     async def commit(
         self, changed: Mapping[str, tuple[Run, Mapping[str, Node]]], headers: Mapping[str, Run]
     ) -> None:
         """Write everything in one transaction; return when it is durable."""
-        if not changed and not headers and not self._submitted and not self._new_memos:
-            return
         batch = Batch(
             submitted=self._submitted,
-            headers=[header_of(run) for run in headers.values()],
+            headers=[*self._aside, *(header_of(run) for run in headers.values())],
             nodes=[
                 node_row(uid, node)
                 for uid, (_, nodes) in changed.items()
@@ -56,7 +72,9 @@ class Ledger:
             ],
             memos=self._new_memos,
         )
-        self._submitted, self._new_memos = [], []
+        if not batch:
+            return
+        self._submitted, self._new_memos, self._aside = [], [], []
         await self._in_thread(lambda: self._store.commit(batch))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:

@@ -18,6 +18,8 @@ from tiphys.spec.validate import validate_workflow
 
 # Kubernetes' letters for generated names: no vowels, so no words; nothing that looks like another.
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_MAX_PREFIX = 58
+"""Kubernetes cuts the prefix of a generated name so that five letters fit behind it."""
 replace = msgspec.structs.replace
 
 
@@ -124,7 +126,7 @@ def _named(workflow: model.Workflow, namespace: str) -> model.Workflow:
     name = meta.name
     if not name:
         tail = "".join(secrets.choice(_LETTERS) for _ in range(5))
-        name = f"{meta.generate_name or 'workflow-'}{tail}"
+        name = (meta.generate_name or "workflow-")[:_MAX_PREFIX] + tail
     return replace(
         workflow, metadata=replace(meta, name=name, namespace=meta.namespace or namespace)
     )

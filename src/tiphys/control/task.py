@@ -98,7 +98,7 @@ def make_work(
 
 
 def requests_of(template: model.Template) -> dict[str, int]:
-    """Sum up what the containers of a template ask for; what is only limited counts as asked for."""
+    """Sum up what the containers of a template ask for; a limit alone counts as asked for."""
     total: dict[str, int] = {}
     for container in _containers(template):
         for name, amount in _asked(container).items():

@@ -53,6 +53,8 @@ class AcquireLocks(_Command, frozen=True, kw_only=True):
     holder: str = ""
     locks: tuple[LockName, ...]
     priority: int = 0
+    held: bool = False
+    """They were granted before a restart: whoever waits comes after."""
 
 
 class ReleaseLocks(_Command, frozen=True, kw_only=True):

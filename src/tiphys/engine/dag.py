@@ -168,6 +168,9 @@ def _consider(run: Run, frame: DagFrame, state: TaskState) -> None:
             return
         state.node = known or _group(run, frame, state)
         run.waiters[state.node.id] = (_task_changed, (frame, state))
+        if has_hooks(state.task):
+            _watch_hooks(run, frame, state, state.node)
+            run.notify(state.node)
         state.open = len(tasks)
     frame.ready.extend((state, task) for task in tasks)
 
@@ -355,6 +358,7 @@ def _watch_hooks(run: Run, frame: DagFrame, state: TaskState, node: Node) -> Non
         holder=state.task,
         node=node,
         prefix=f"tasks.{state.task.name}",
+        exit_only=node is not state.node,
         base=frame.prepared.base,
         boundary=frame.node,
         scope=_scope(run, frame, state),
@@ -390,7 +394,11 @@ def _launch(run: Run, frame: DagFrame, state: TaskState, task: model.DAGTask) ->
     try:
         node = run.execute(run, call)
     except HardError as error:
-        _pass_over(run, frame, state, task, Phase.ERROR, f"task '{call.name}' errored: {error}")
+        why = f"task '{call.name}' errored: {error}"
+        known = run.node_named(call.name)
+        if known is not None:
+            known.message = why
+        _pass_over(run, frame, state, task, Phase.ERROR, why)
         return
     _adopt(run, frame, state, node)
 
@@ -401,6 +409,9 @@ def _task_changed(run: Run, where: tuple[DagFrame, TaskState], node: Node) -> No
     if frame.node.ended:
         return
     run.hard.pop(node.id, None)
+    if node.unsuccessful and failed_fast(run, frame):
+        _end(run, frame, Phase.FAILED, FAIL_FAST)
+        return
     if node.id in state.hooks and not _hooks_done(run, frame, state, node):
         return
     if not node.fulfilled or state.done:
@@ -416,9 +427,11 @@ def _hooks_done(run: Run, frame: DagFrame, state: TaskState, node: Node) -> bool
     try:
         check(run, hooks)
     except (UnresolvedError, ExpressionError, HardError) as error:
-        if not node.ended:
-            set_phase(run, node, Phase.ERROR, str(error))
-        return True
+        if isinstance(error, HardError) and state.task.name not in frame.targets:
+            return True
+        run.hard[frame.node.id] = str(error)
+        _end(run, frame, Phase.ERROR, str(error))
+        return False
     return hooks.finished
 
 
@@ -426,17 +439,18 @@ def _member_done(run: Run, frame: DagFrame, state: TaskState) -> None:
     """A node of a loop is done; the group ends with the last."""
     group = state.node
     assert group is not None
-    if len(state.members) < state.open or group.ended:
+    if len(state.members) < state.open:
         return
     if not all(_is_done(state, member) for member in state.members):
+        return
+    if group.ended:  # Before a restart.
+        run.notify(group)
         return
     phase = Phase.SUCCEEDED
     for member in state.members:
         if member.unsuccessful:
             phase = member.phase
     set_phase(run, group, phase)
-    if has_hooks(state.task):
-        _watch_hooks(run, frame, state, group)
 
 
 def _is_done(state: TaskState, member: Node) -> bool:

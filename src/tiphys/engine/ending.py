@@ -9,7 +9,7 @@ from tiphys.engine import execute, leaf, metric
 from tiphys.engine.command import ReleaseLocks
 from tiphys.engine.event import Shutdown
 from tiphys.engine.hook import EXIT, exit_hook, resolved_artifacts
-from tiphys.engine.node import Node, NodeFlag, Phase
+from tiphys.engine.node import Node, NodeFlag, NodeType, Phase
 from tiphys.engine.outputs import evaluate_bool
 from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.run import Call, HardError, Run, set_phase
@@ -151,7 +151,7 @@ def _execute_hook(
 
 
 def _late_arguments(run: Run, arguments: model.Arguments) -> model.Arguments:
-    """Resolve what is known only now: ``workflow.status``, ``workflow.failures``, global outputs."""
+    """Resolve what is known only now: ``workflow.status``, ``workflow.failures``, outputs."""
     if not arguments.parameters and not arguments.artifacts:
         return arguments
     text = msgspec.json.encode(arguments).decode()
@@ -212,6 +212,9 @@ def finish(run: Run, phase: str, message: str) -> None:
     leaf.end_daemons(run, "")
     for node_id in list(run.leaves):
         leaf.fail(run, run.nodes[node_id], "the workflow ended before it")
+    for node in run.nodes.values():
+        if not node.ended:
+            set_phase(run, node, Phase.FAILED, "the workflow ended before it")
     run.emit(ReleaseLocks(holder="*"))
     metric.emit_for_run(run, phase)
     run.notices.clear()
@@ -220,12 +223,16 @@ def finish(run: Run, phase: str, message: str) -> None:
     run.waiters.clear()
 
 
-def end_active(run: Run, message: str, *, keep_exit: bool) -> None:
-    """End everything that is under way, exit handlers aside where they are to be kept."""
+def end_active(run: Run, message: str, *, keep_exit: bool, other: str = "") -> None:
+    """End everything that is under way, exit handlers aside where they are to be kept.
+
+    ``other`` is the message for leaves that are no pods.
+    """
     for node_id in list(run.leaves):
         node = run.nodes[node_id]
         if not (keep_exit and node.ours.on_exit):
-            leaf.fail(run, node, message)
+            pod = node.type in {NodeType.POD, NodeType.CONTAINER}
+            leaf.fail(run, node, message if pod else other or message)
     for node_id, frame in list(run.frames.items()):
         node = run.nodes[node_id]
         if keep_exit and node.ours.on_exit:

@@ -36,7 +36,7 @@ def execute(run: Run, call: Call) -> Node:
         run.waiters[node.id] = (call.tell, call.frame)
         if node.ended:
             return node
-    if call.depth >= MAX_DEPTH:
+    if call.depth >= MAX_DEPTH - 1:
         return put_error(run, call, TOO_DEEP)
     try:
         prepared = run.templates.find(call.base, call.holder)
@@ -52,6 +52,10 @@ def _begin(
     waits = template.synchronization is not None or template.memoize is not None
     if waits and (node is None or node.phase is Phase.PENDING):
         return _begin_later(run, call, prepared, template, node)
+    if node is not None and node.ours.locked and template.synchronization is not None:
+        names = locks.lock_names(run, template.synchronization)
+        if not isinstance(names, str):
+            locks.acquire(run, node, names)
     return begin(run, call, prepared, template)
 
 
@@ -133,6 +137,7 @@ def locks_granted(run: Run, node: Node) -> None:
     """Go on with a node whose locks were granted."""
     gate = run.frames.get(node.id)
     if isinstance(gate, Gate):
+        node.ours.locked = True
         run.wait_for_lock(node, "", "")
         ask_memo(run, node)
 

@@ -40,6 +40,9 @@ def set_globals(run: Run) -> None:
     own["workflow.parameters"] = own["workflow.parameters.json"] = parameters
     set_metadata(run)
     _resolve_spec(run)
+    # After the spec is resolved: an exit handler's arguments must see the status of their time.
+    own["workflow.duration"] = "0.000000"
+    own["workflow.status"] = "Running"
 
 
 def _fixed(run: Run) -> dict[str, str]:
@@ -53,8 +56,6 @@ def _fixed(run: Run) -> dict[str, str]:
         "workflow.creationTimestamp": created,
         "workflow.creationTimestamp.RFC3339": created,
         "workflow.creationTimestamp.s": str(int(run.created_at)),
-        "workflow.duration": "0.000000",
-        "workflow.status": "Running",
     }
     at = datetime.fromtimestamp(int(run.created_at), UTC)
     for letter in _STRFTIME:

@@ -49,6 +49,8 @@ class Hooks:
     depth: int = 0
     started: dict[str, Node] = field(default_factory=dict)
     exit_asked: bool = False
+    exit_only: bool = False
+    """The node is one of a loop: only the exit handler is for each of them."""
 
     @property
     def finished(self) -> bool:
@@ -69,7 +71,7 @@ def check(run: Run, hooks: Hooks) -> None:
     """Start the hooks whose time has come. Raises UnresolvedError or HardError."""
     scope = _scope(run, hooks)
     for name, each in hooks.holder.hooks.items():
-        if name == EXIT:
+        if name == EXIT or hooks.exit_only:
             continue
         node_name = f"{hooks.node.name}.hooks.{name}"
         known = run.node_named(node_name)
@@ -115,6 +117,10 @@ def _applies(hook: model.LifecycleHook, scope: Mapping[str, str]) -> bool:
 def _scope(run: Run, hooks: Hooks) -> Mapping[str, str]:
     own = {f"{hooks.prefix}.{key}": value for key, value in facts_of(run, hooks.node).items()}
     own[f"{hooks.prefix}.status"] = str(hooks.node.phase)
+    outputs = (last_attempt(run, hooks.node) or hooks.node).outputs
+    for parameter in outputs.parameters if outputs is not None else ():
+        # An output that was not made is empty for a hook, and only for a hook.
+        own.setdefault(f"{hooks.prefix}.outputs.parameters.{parameter.name}", "")
     return Overlay(own, hooks.scope)
 
 

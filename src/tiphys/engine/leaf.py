@@ -42,15 +42,38 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
     display = template.annotations.get("workflows.argoproj.io/display-name")
     if display:
         node.display_name = display
+    deadline = run_deadline(run)
+    if deadline is not None and run.now >= deadline and not call.on_exit:
+        set_phase(run, node, Phase.FAILED, "Step exceeded its deadline")
+        return node
     if not may_run(run, call.on_exit):
         set_phase(run, node, Phase.FAILED, f"workflow shutdown with strategy:  {run.shutdown}")
         return node
     if prepared.kind == "suspend":
         _pause(run, node, template)
     else:
+        _check_priority_class(run, template)
         _add_containers(run, call, node, template)
         queue(run, node)
     return node
+
+
+def _check_priority_class(run: Run, template: model.Template) -> None:
+    """Refuse a class that nobody declared, as Kubernetes refuses the pod."""
+    name = template.priority_class_name or run.spec.pod_priority_class_name
+    if name and name not in run.library.priority_classes:
+        raise UnresolvedError(
+            f"no PriorityClass with name {name} was found "
+            "(add a PriorityClass document, or `priorityClasses:` to the configuration)"
+        )
+
+
+def run_deadline(run: Run) -> float | None:
+    """Give the instant at which the whole run is out of time."""
+    seconds = run.spec.active_deadline_seconds
+    if seconds is None or run.started_at is None:
+        return None
+    return int(run.started_at) + seconds
 
 
 def may_run(run: Run, on_exit: bool) -> bool:

@@ -150,18 +150,19 @@ def proceed(run: Run) -> None:
     set_run_phase(run, "Running", "")
     watch_deadline(run)
     run.globals["workflow.status"] = "Running"
-    execute_root(run)
+    if not run.suspended:
+        execute_root(run)
 
 
 def watch_deadline(run: Run) -> None:
     """Have the run woken when it is out of time."""
-    deadline = retry.run_deadline(run)
+    deadline = leaf.run_deadline(run)
     if deadline is not None:
         run.emit(WakeAt(at=deadline))
 
 
 def _check_deadline(run: Run, _: ev.Woken) -> None:
-    deadline = retry.run_deadline(run)
+    deadline = leaf.run_deadline(run)
     if deadline is not None and run.now >= deadline:
         end_active(run, "Step exceeded its deadline", keep_exit=True)
 
@@ -174,7 +175,8 @@ def _stop(run: Run, event: ev.RunStopped) -> None:
         return
     keep = event.strategy is ev.Shutdown.STOP
     message = event.message or f"workflow shutdown with strategy:  {event.strategy}"
-    end_active(run, message, keep_exit=keep)
+    stopped = event.message or f"Stopped with strategy '{event.strategy}'"
+    end_active(run, message, keep_exit=keep, other=stopped)
 
 
 def _suspend(run: Run, _: ev.RunSuspended) -> None:
@@ -184,6 +186,8 @@ def _suspend(run: Run, _: ev.RunSuspended) -> None:
 def _resume(run: Run, event: ev.RunResumed) -> None:
     if run.suspended and not event.nodes:
         run.suspended, run.header_changed = False, True
+        if run.node_named(run.name) is None and run.phase == "Running":
+            execute_root(run)
     wanted = event.nodes or tuple(
         node_id for node_id in run.leaves if run.nodes[node_id].type is NodeType.SUSPEND
     )

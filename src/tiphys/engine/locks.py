@@ -50,7 +50,14 @@ def _semaphore(run: Run, semaphore: model.SemaphoreRef) -> LockName | str:
 def acquire(run: Run, node: Node, names: tuple[LockName, ...]) -> None:
     """Ask for all locks of ``node``; granted or not comes back as an event."""
     run.locked.add(node.id)
-    run.emit(AcquireLocks(holder=node.id, locks=names, priority=run.spec.priority or 0))
+    run.emit(
+        AcquireLocks(
+            holder=node.id,
+            locks=names,
+            priority=run.spec.priority or 0,
+            held=node.ours.locked,
+        )
+    )
 
 
 def read_memo(run: Run, node: Node, memo: model.Memoize, max_age: float | None) -> None:

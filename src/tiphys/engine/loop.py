@@ -55,7 +55,7 @@ def expand_loop(step: S, values: Mapping[str, str]) -> Iterator[S]:
         except ExpressionError as error:
             raise UnresolvedError(str(error)) from None
         name = f"{step.name}({index}:{described})"
-        yield msgspec.structs.replace(decode(rendered), name=name)
+        yield msgspec.structs.replace(decode(unshield(rendered)), name=name)
 
 
 def _certainly_skipped(when: str) -> bool:
@@ -76,8 +76,9 @@ def _items(step: model.WorkflowStep | model.DAGTask) -> Sequence[object]:
             items = error
         if not isinstance(items, list):
             problem = items if isinstance(items, Exception) else "it is not a list"
+            shown = text.strip()[:200]
             raise UnresolvedError(
-                f"withParam value could not be parsed as a JSON list: {text.strip()[:200]}: {problem}"
+                f"withParam value could not be parsed as a JSON list: {shown}: {problem}"
             )
         return _exact_numbers(text, items)
     assert step.with_sequence is not None

@@ -99,6 +99,8 @@ class Ours(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The place in the order in which nodes were made."""
     admitted: bool = False
     """The scheduler let the attempt in: it may have been started."""
+    locked: bool = False
+    """Its locks were granted; it holds them until it ends."""
     queued_at: float | None = None
     began_at: float | None = None
     """When the process of a leaf began; ``started_at`` is when the node appeared, as in Argo."""

@@ -9,7 +9,7 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import msgspec
 
@@ -53,15 +53,15 @@ def resolve_step(step: S, scope: Scope, absent: Callable[[str], bool]) -> S:
             rendered = unshield(rendered)
         resolved = _decode(step, rendered)
     resolved = replace(resolved, hooks=step.hooks)
-    if not resolved.arguments.artifacts or not _will_run(resolved):
+    if not _will_run(resolved) or not resolved.arguments.artifacts:
         return resolved
     artifacts = resolved_artifacts(resolved.arguments.artifacts, scope)
     return replace(resolved, arguments=replace(resolved.arguments, artifacts=artifacts))
 
 
 def _decode(like: S, text: str) -> S:
-    found = _decode_task(text) if isinstance(like, model.DAGTask) else _decode_step(text)
-    return cast("S", found)
+    decode = _decode_task if isinstance(like, model.DAGTask) else _decode_step
+    return decode(text)  # type: ignore[return-value]
 
 
 def _will_run(step: model.WorkflowStep | model.DAGTask) -> bool:

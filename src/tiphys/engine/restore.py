@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from tiphys.engine.command import AcquireLocks
 from tiphys.engine.ending import advance_end, execute_root, finish
 from tiphys.engine.globals import set_globals
 from tiphys.engine.lifecycle import watch_deadline
+from tiphys.engine.locks import lock_names
 from tiphys.engine.node import Node
 from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.run import drain, put_node
@@ -39,11 +41,22 @@ def restore(run: Run, nodes: Iterable[Node], *, now: float) -> None:
         if node.daemoned and not node.ended:
             run.daemons.setdefault(node.boundary_id, set()).add(node.id)
     watch_deadline(run)
+    _hold_locks(run)
+    if run.suspended and not run.nodes:
+        return
     execute_root(run)
     if not run.ended:
         advance_end(run)
     if not run.suspended:
         drain(run)
+
+
+def _hold_locks(run: Run) -> None:
+    """A run that has begun holds its own locks."""
+    wanted = run.spec.synchronization
+    names = lock_names(run, wanted) if wanted is not None and run.phase == "Running" else ()
+    if names and not isinstance(names, str):
+        run.emit(AcquireLocks(holder="", locks=names, priority=run.spec.priority or 0, held=True))
 
 
 def _restore_globals(run: Run) -> bool:

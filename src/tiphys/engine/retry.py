@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tiphys.core.duration import format_duration, parse_duration_or_seconds
+from tiphys.core.duration import parse_duration_or_seconds
 from tiphys.engine import leaf, locks, metric
 from tiphys.engine.event import Shutdown
 from tiphys.engine.inputs import local_values, render_template
@@ -19,6 +19,7 @@ from tiphys.engine.outputs import evaluate_bool
 from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.run import Call, HardError, Run, add_node, refuse, set_phase
 from tiphys.engine.shield import shield, unshield
+from tiphys.engine.throttle import no_room
 from tiphys.errors import ExpressionError, InvalidInputError
 from tiphys.spec.expression.goformat import text_of
 
@@ -85,12 +86,13 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
         node.inputs = template.inputs
     frame = RetryFrame(call, prepared, template, node)
     run.frames[node.id] = frame
-    run.dirty[frame] = None
+    # At once, so that the next sibling finds the attempt counted.
+    frame.pump(run)
     return node
 
 
 def attempts_of(run: Run, node: Node) -> list[Node]:
-    """Give the attempts of a retried node, oldest first; hooks are children too, but no attempts."""
+    """Give the attempts of a retried node, oldest first (hooks are its children, too)."""
     found = (run.nodes[child] for child in run.children.get(node.id, ()))
     return [each for each in found if each.node_flag is not None and each.node_flag.retried]
 
@@ -194,6 +196,10 @@ def _judge(run: Run, frame: RetryFrame, attempts: list[Node]) -> None:
         _end(run, frame, Phase.ERROR, str(error))
         return
     if verdict is None:
+        if no_room(run, frame.call.boundary):
+            run.parked[frame] = None
+            return
+        run.parked.pop(frame, None)
         set_phase(run, frame.node, Phase.RUNNING, "")
         _attempt(run, frame, len(attempts))
     elif verdict is not _WAIT:
@@ -209,7 +215,7 @@ def _verdict(run: Run, frame: RetryFrame, attempts: list[Node]) -> str | None:
     last, strategy = attempts[-1], frame.strategy
     if run.shutdown is not Shutdown.NONE:
         return f"Stopped with strategy '{run.shutdown}'"
-    deadline = run_deadline(run)
+    deadline = leaf.run_deadline(run)
     if deadline is not None and run.now >= deadline:
         return "retry exceeded workflow deadline"
     waiting = _back_off(run, frame, attempts)
@@ -264,10 +270,24 @@ def _back_off(run: Run, frame: RetryFrame, attempts: list[Node]) -> str | None:
     limit = _integer(frame.strategy.limit, "limit")
     # Without a limit Argo does not wait at all, and neither do we.
     if run.now < until and limit is not None and len(attempts) <= limit:
-        set_phase(run, frame.node, Phase.RUNNING, f"Backoff for {format_duration(pause)}")
+        set_phase(run, frame.node, Phase.RUNNING, f"Backoff for {_in_words(pause)}")
         leaf.wake(run, frame.node, until)
         return _WAIT
     return None
+
+
+_UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
+
+
+def _in_words(seconds: float) -> str:
+    """Write a wait in its two largest units: ``1 minute 30 seconds``."""
+    whole = int(seconds)
+    index = next(i for i, (_, size) in enumerate(_UNITS) if whole >= size or size == 1)
+    words = []
+    for name, size in _UNITS[index : index + 2]:
+        count, whole = divmod(whole, size)
+        words.append(f"{count} {name}" + ("" if count == 1 else "s"))
+    return " ".join(words)
 
 
 def _max_deadline(run: Run, frame: RetryFrame) -> float | None:
@@ -290,14 +310,6 @@ def _integer(text: str | None, what: str) -> int | None:
         raise UnresolvedError(f"retryStrategy {what} must be a number, got {text!r}") from None
 
 
-def run_deadline(run: Run) -> float | None:
-    """Give the instant at which the whole run is out of time."""
-    seconds = run.spec.active_deadline_seconds
-    if seconds is None or run.started_at is None:
-        return None
-    return int(run.started_at) + seconds
-
-
 def woken(run: Run, node: Node) -> None:
     """The wait before the next attempt is over."""
     frame = run.frames.get(node.id)
@@ -308,6 +320,7 @@ def woken(run: Run, node: Node) -> None:
 
 def _end(run: Run, frame: RetryFrame, phase: Phase, message: str | None) -> None:
     run.frames.pop(frame.node.id, None)
+    run.parked.pop(frame, None)
     set_phase(run, frame.node, phase, message)
     if frame.template.metrics is not None:
         metric.emit_for_node(run, frame.node, frame.template.metrics)

@@ -203,6 +203,7 @@ def _pass_over(
     call = _child_call(frame, step)
     known = run.node_named(call.name)
     if known is not None:
+        run.waiters[known.id] = (call.tell, call.frame)
         return known
     return add_node(run, call, NodeType.SKIPPED, phase, message=why)
 
@@ -252,7 +253,7 @@ def _child_errored(run: Run, frame: StepsFrame, name: str, problem: str) -> None
 
 def _add_child(run: Run, frame: StepsFrame, step: model.WorkflowStep, node: Node) -> None:
     child = frame.children[node.id] = Child(step, node)
-    if has_hooks(step):
+    if node.type is not NodeType.SKIPPED and has_hooks(step):
         child.hooks = Hooks(
             holder=step,
             node=node,
@@ -274,6 +275,9 @@ def _child_changed(run: Run, frame: StepsFrame, node: Node) -> None:
         return
     if node.id in run.hard:
         _child_errored(run, frame, node.name, run.hard.pop(node.id))
+        return
+    if node.unsuccessful and failed_fast(run, frame):
+        _fail_group(run, frame, Phase.FAILED, FAIL_FAST)
         return
     if child.hooks is not None and not _hooks_done(run, frame, child):
         return

@@ -40,6 +40,17 @@ def blocked(run: Run, frame: Frame) -> str:
     return ""
 
 
+def no_room(run: Run, boundary: Node | None) -> bool:
+    """Whether a further attempt of a node below ``boundary`` must wait."""
+    limit = run.spec.parallelism
+    if run.suspended or (limit is not None and run.active_pods >= limit):
+        return True
+    if boundary is None or boundary.id not in run.frames:
+        return False
+    most = run.frames[boundary.id].template.parallelism
+    return most is not None and run.counts[boundary.id].children >= most
+
+
 def failed_fast(run: Run, frame: Frame) -> bool:
     """Whether the template must fail now: a child failed, and no pod of it is active any more."""
     counts = run.counts.get(frame.node.id)

@@ -9,7 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-USAGE = "usage: python -m tiphys.executor --data DIR [--linger SECONDS] [--foreground]\n"
+USAGE = (
+    "usage: python -m tiphys.executor --data DIR [--linger SECONDS] [--no-sandbox] [--foreground]\n"
+)
 
 
 def main(argv: list[str]) -> int:
@@ -17,7 +19,7 @@ def main(argv: list[str]) -> int:
     options: dict[str, str] = {}
     rest = iter(argv)
     for word in rest:
-        if word == "--foreground":
+        if word in ("--foreground", "--no-sandbox"):
             options[word] = ""
         elif word in ("--data", "--linger"):
             options[word] = next(rest, "")
@@ -29,9 +31,12 @@ def main(argv: list[str]) -> int:
         return 2
     if "--foreground" not in options and os.fork():
         os._exit(0)
+    # msgspec looks for it and can do without; it takes longer to import than all of ours.
+    sys.modules.setdefault("typing_extensions", None)  # type: ignore[arg-type]
     from tiphys.executor.server import serve  # noqa: PLC0415 - after the fork: less to copy
 
-    return serve(Path(options["--data"]), float(options.get("--linger") or 10))
+    linger = float(options.get("--linger") or 10)
+    return serve(Path(options["--data"]), linger, sandboxes="--no-sandbox" not in options)
 
 
 if __name__ == "__main__":

@@ -60,10 +60,11 @@ class ExecutorClient:
         on_events: Callable[[Sequence[protocol.Event]], None],
         on_lost: Callable[[], None],
         linger: float = 10.0,
+        sandboxes: bool = True,
     ) -> None:
         self._place = Place(data)
         self._epoch = epoch
-        self._linger = linger
+        self._options = ["--linger", str(linger), *([] if sandboxes else ["--no-sandbox"])]
         self.on_events = on_events
         self._on_lost = on_lost
         self._connection: _Connection | None = None
@@ -118,7 +119,7 @@ class ExecutorClient:
         with open(self._place.log, "ab") as log:
             # Without site: half the time to start. The two paths are all that it imports from.
             subprocess.run(
-                [*command, "--linger", str(self._linger)],
+                [*command, *self._options],
                 env=dict(os.environ) | {"PYTHONPATH": f"{package}{os.pathsep}{library}"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -11,18 +11,18 @@ import os
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tiphys.executor.journal import Entry, Journal, seal
 
 Done = Callable[[OSError | None], None]
 
 
-@dataclass(slots=True)
-class _Batch:
-    data: list[bytes] = field(default_factory=list)
-    files: list[int] = field(default_factory=list)
-    done: list[Done] = field(default_factory=list)
+class _Batch(msgspec.Struct):
+    data: list[bytes] = msgspec.field(default_factory=list)
+    files: list[int] = msgspec.field(default_factory=list)
+    done: list[Done] = msgspec.field(default_factory=list)
     error: OSError | None = None
 
 

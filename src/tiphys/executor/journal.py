@@ -37,7 +37,8 @@ class Pid(Record, frozen=True, array_like=True, tag=True):
     id: str
     container: str
     pid: int
-    start_ticks: int
+    started: float
+    """Seconds after boot, as seen right after the start."""
     boot: str
 
 

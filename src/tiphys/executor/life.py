@@ -9,7 +9,8 @@ sidecars are told to end; when nothing runs any more the attempt is finished.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tiphys.executor.protocol import ContainerRun
 
@@ -18,45 +19,40 @@ CANNOT_START = 64
 WAITING, RUNNING, RESTING, DONE, OMITTED = "waiting", "running", "resting", "done", "omitted"
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """Start a container, ``wait`` seconds from now."""
 
     name: str
     wait: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Terminate:
+class Terminate(msgspec.Struct, frozen=True):
     """Send SIGTERM to these now, SIGKILL after the grace period."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(msgspec.Struct, frozen=True):
     """Nothing runs and nothing will."""
 
 
 Action = Launch | Terminate | Finish
 
 
-@dataclass(slots=True)
-class _Member:
+class _Member(msgspec.Struct):
     run: ContainerRun
     state: str = WAITING
     code: int | None = None
     tries: int = 0
 
 
-@dataclass(slots=True)
-class Life:
+class Life(msgspec.Struct):
     """Where each container of one attempt stands."""
 
     members: dict[str, _Member]
     stopping: bool = False
     ending: bool = False
-    finished: bool = field(default=False)
+    finished: bool = False
 
     @classmethod
     def of(cls, containers: Sequence[ContainerRun]) -> Life:

@@ -6,6 +6,7 @@ Loaded once, before anything is started. Nothing here decides anything.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 
 MS_RDONLY, MS_NOSUID, MS_NODEV = 1, 2, 4
@@ -19,7 +20,7 @@ FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
 # The same numbers on every machine: they are newer than the tables that differ.
-_OPEN_TREE, _MOVE_MOUNT = 428, 429
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
 _AT_FDCWD = -100
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
@@ -81,6 +82,32 @@ def attach_mount(descriptor: int, target: str) -> None:
         _MOVE_MOUNT, descriptor, b"", _AT_FDCWD, _bytes(target), MOVE_MOUNT_F_EMPTY_PATH
     )
     _check(result, f"mount {target}")
+
+
+def make_read_only(target: str) -> None:
+    """Let nothing be written through the mount at ``target``; its other flags stay."""
+    # attr_set, attr_clr, propagation, userns_fd
+    wanted = (ctypes.c_uint64 * 4)(MS_RDONLY, 0, 0, 0)
+    result = _libc.syscall(
+        _MOUNT_SETATTR, _AT_FDCWD, _bytes(target), 0, ctypes.byref(wanted), ctypes.sizeof(wanted)
+    )
+    if result < 0 and ctypes.get_errno() == errno.ENOSYS:
+        mount(None, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY)
+        return
+    _check(result, f"mount {target} read-only")
+
+
+def become_root_of_own_namespace() -> None:
+    """Enter a user namespace in which this user is root, with mounts of its own."""
+    uid, gid = os.geteuid(), os.getegid()
+    unshare(CLONE_NEWUSER | CLONE_NEWNS)
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"0 {uid} 1"),
+        ("gid_map", f"0 {gid} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
 
 
 def become_subreaper() -> None:

@@ -7,11 +7,17 @@ socket lies in a private folder under the temporary directory and ``address`` ho
 from __future__ import annotations
 
 import os
-import tempfile
+import stat
 from contextlib import suppress
 from pathlib import Path
 
 ROOM = 107
+
+
+def identity(data: Path) -> str:
+    """Return what names a data directory on this machine, whatever its path."""
+    status = data.stat()
+    return f"{status.st_dev:x}-{status.st_ino:x}"
 
 
 class Place:
@@ -23,8 +29,22 @@ class Place:
         self.journal = self.folder / "journal"
         self.lock = self.folder / "lock"
         self.log = self.folder / "log"
+        self.slots = self.folder / "slots"
         self._socket = self.folder / "socket"
         self._pointer = self.folder / "address"
+
+    def use_slots(self, base: str | None) -> Path:
+        """Return a folder of ours for views: in the data directory, or below ``base``."""
+        if base is None:
+            self.slots = self.folder / "slots"
+        else:
+            self.slots = Path(base, f"tiphys-{os.geteuid()}-{identity(self.data)}")
+        with suppress(FileExistsError):
+            self.slots.mkdir(mode=0o700)
+        status = self.slots.lstat()
+        if status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
+            raise PermissionError(1, "somebody else's", str(self.slots))
+        return self.slots
 
     @property
     def _short(self) -> bool:
@@ -40,8 +60,10 @@ class Place:
         """Return where to listen, noted for clients."""
         if self._short:
             return str(self._socket)
+        from tempfile import mkdtemp  # noqa: PLC0415 - rarely needed, slow to import
+
         # mkdtemp: nobody else can have put anything at this path.
-        address = f"{tempfile.mkdtemp(prefix='tiphys-')}/socket"
+        address = f"{mkdtemp(prefix='tiphys-')}/socket"
         spare = self._pointer.with_suffix(".new")
         spare.write_text(address)
         spare.replace(self._pointer)

@@ -27,33 +27,42 @@ SCRIPT = "/argo/staging/script"
 """Where a script is mounted: there from the start, so that mounting it changes nothing."""
 _KERNEL = ("/proc", "/sys", "/dev")
 _COPY_ON_WRITE = {"ext4", "ext3", "ext2", "xfs", "btrfs", "tmpfs", "f2fs", "zfs", "bcachefs"}
-_READ_ONLY = linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY
 
 
 class Sandbox:
     """Makes views and enters them; one per executor."""
 
     def __init__(self, hidden: Path) -> None:
-        self._hidden = str(hidden)
+        self._hidden = {str(hidden)}
+        self._rootless = os.geteuid() != 0
+        if self._rootless:
+            linux.become_root_of_own_namespace()
         # Working directory and root are this thread's alone from now on: setns asks for it.
         linux.unshare(linux.CLONE_FS)
         self._home = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         self._root = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._others = other_mounts(Path("/proc/self/mountinfo").read_text(), self._hidden)
+        self._others = other_mounts(Path("/proc/self/mountinfo").read_text(), str(hidden))
 
     def probe(self, place: Path) -> str:
-        """Try one view; return why it cannot be made, or nothing."""
+        """Try one view below ``place``; return why it cannot be made, or nothing."""
+        inner = str(place / "probe")
+        self._hidden.add(str(place))
         try:
-            os.close(self.build(str(place)))
+            namespace = self.build(inner)
+            try:
+                with self.entered(namespace, (Mount(inner, "/argo/probe"),), ""):
+                    return ""
+            finally:
+                os.close(namespace)
         except OSError as error:
+            self._hidden.discard(str(place))
             return f"{error.filename or 'sandbox'}: {error.strerror}"
         finally:
-            remove_tree(str(place))
-        return ""
+            remove_tree(inner)
 
     def build(self, place: str) -> int:
         """Make the view of ``place``; return its namespace."""
-        lay_out(place)
+        lay_out(place, rootless=self._rootless)
         linux.unshare(linux.CLONE_NEWNS)
         try:
             linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
@@ -109,18 +118,24 @@ class Sandbox:
     def _assemble(self, place: str) -> None:
         # Relative paths: names with commas or colons would need escapes in the options.
         os.chdir(place)
-        # Volatile: without it every unmount flushes the whole file system that upper is on.
-        options = "upperdir=upper,workdir=work,volatile"
-        linux.mount("overlay", "merged", "overlay", 0, f"lowerdir=/,{options}")
+        if self._rootless:
+            linux.mount("upper", "merged", None, linux.MS_BIND)
+            for entry in sorted(os.scandir("/"), key=lambda entry: entry.name):
+                _show(entry)
+        else:
+            # Volatile: without it every unmount flushes the whole file system upper is on.
+            options = "lowerdir=/,upperdir=upper,workdir=work,volatile"
+            linux.mount("overlay", "merged", "overlay", 0, options)
         for name in _KERNEL:
             linux.mount(name, f"merged{name}", None, linux.MS_BIND | linux.MS_REC)
         for number, (path, kind) in enumerate(self._others):
-            _carry_over(number, path, kind)
+            _carry_over(number, path, kind, ",userxattr" if self._rootless else "")
 
     def _furnish(self) -> None:
         linux.mount("tmpfs", "/dev/shm", "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=1777")
-        if os.path.isdir(self._hidden):
-            linux.mount("tmpfs", self._hidden, "tmpfs", linux.MS_RDONLY, "size=4k,mode=755")
+        for path in sorted(self._hidden):
+            if os.path.isdir(path):
+                linux.mount("tmpfs", path, "tmpfs", linux.MS_RDONLY, "size=4k,mode=755")
 
     def _leave(self) -> None:
         try:
@@ -132,21 +147,54 @@ class Sandbox:
             os._exit(70)
 
 
-def lay_out(place: str) -> None:
+def lay_out(place: str, *, rootless: bool) -> None:
     """Make the folders of a view that has none of its own yet."""
     upper = f"{place}/upper"
-    for path in (place, upper, f"{place}/work", f"{place}/merged", f"{upper}/argo"):
+    staging = f"{upper}{os.path.dirname(SCRIPT)}"
+    for path in (place, upper, f"{place}/work", f"{place}/merged", f"{upper}/argo", staging):
         with suppress(FileExistsError):
             os.mkdir(path, 0o755)
-    with suppress(FileExistsError):
-        os.mkdir(f"{upper}/tmp", 0o1777)
-        os.setxattr(f"{upper}/tmp", "trusted.overlay.opaque", b"y")
-    with suppress(FileExistsError):
-        os.mkdir(f"{upper}{os.path.dirname(SCRIPT)}", 0o755)
+    fresh = ["tmp"]
+    if rootless:
+        # An ordinary user's overlay cannot copy up what belongs to others.
+        fresh.append("var/tmp")
+        os.makedirs(f"{upper}/var", 0o755, exist_ok=True)
+    name = "user.overlay.opaque" if rootless else "trusted.overlay.opaque"
+    for path in fresh:
+        with suppress(FileExistsError):
+            os.mkdir(f"{upper}/{path}", 0o1777)
+            os.setxattr(f"{upper}/{path}", name, b"y")
     os.close(os.open(f"{upper}{SCRIPT}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o755))
 
 
-def _carry_over(number: int, path: str, kind: str) -> None:
+def _show(entry: os.DirEntry[str]) -> None:
+    """Show one entry of the host's ``/`` where an ordinary user cannot have an overlay of it all.
+
+    The upper layer of each folder is the folder that it is mounted on, so that afterwards what was
+    written lies in the same place as it does with one overlay.
+    """
+    target = f"merged/{entry.name}"
+    if entry.is_symlink():
+        with suppress(FileExistsError):
+            os.symlink(os.readlink(entry.path), target)
+        return
+    if not entry.is_dir():
+        _make_target(target, is_folder=False)
+        linux.mount(entry.path, target, None, linux.MS_BIND)
+        return
+    os.makedirs(target, 0o755, exist_ok=True)
+    if entry.path in (*_KERNEL, "/tmp"):
+        return
+    os.makedirs(f"work/{entry.name}", exist_ok=True)
+    options = f"lowerdir={entry.path},upperdir=upper/{entry.name},workdir=work/{entry.name}"
+    try:
+        linux.mount("overlay", target, "overlay", 0, f"{options},userxattr,volatile")
+    except OSError:
+        linux.mount(entry.path, target, None, linux.MS_BIND | linux.MS_REC)
+        linux.make_read_only(target)
+
+
+def _carry_over(number: int, path: str, kind: str, more: str) -> None:
     """Show another file system of the host at its place in the view being made."""
     target = f"merged{path}"
     if kind in _COPY_ON_WRITE and os.path.isdir(path):
@@ -154,7 +202,7 @@ def _carry_over(number: int, path: str, kind: str) -> None:
         os.makedirs(upper, exist_ok=True)
         os.makedirs(work, exist_ok=True)
         lower = path.replace("\\", "\\\\").replace(":", "\\:").replace(",", "\\,")
-        options = f"lowerdir={lower},upperdir={upper},workdir={work},volatile"
+        options = f"lowerdir={lower},upperdir={upper},workdir={work},volatile{more}"
         try:
             linux.mount("overlay", target, "overlay", 0, options)
         except OSError:
@@ -163,7 +211,7 @@ def _carry_over(number: int, path: str, kind: str) -> None:
             return
     try:
         linux.mount(path, target, None, linux.MS_BIND | linux.MS_REC)
-        linux.mount(None, target, None, _READ_ONLY)
+        linux.make_read_only(target)
     except FileNotFoundError:
         return
 
@@ -172,7 +220,7 @@ def _attach(mount: Mount, source: int) -> None:
     _make_target(mount.target, is_folder=stat.S_ISDIR(os.fstat(source).st_mode))
     linux.attach_mount(source, mount.target)
     if mount.read_only:
-        linux.mount(None, mount.target, None, _READ_ONLY)
+        linux.make_read_only(mount.target)
 
 
 def _make_target(target: str, *, is_folder: bool) -> None:

@@ -23,10 +23,12 @@ from tiphys.executor import linux, protocol
 from tiphys.executor.committer import Committer
 from tiphys.executor.group import Groups
 from tiphys.executor.journal import Epoch, Journal
-from tiphys.executor.place import Place
+from tiphys.executor.leftover import end_leftovers
+from tiphys.executor.place import Place, identity
 from tiphys.executor.sandbox import Sandbox
 from tiphys.executor.slots import Slots
 from tiphys.executor.supervisor import Supervisor
+from tiphys.executor.tree import remove_tree
 
 CHUNK = 256 * 1024
 
@@ -43,21 +45,24 @@ class _Client:
 class Server:
     """One executor for one data directory."""
 
-    def __init__(self, place: Place, linger: float) -> None:
+    def __init__(self, place: Place, linger: float, *, sandboxes: bool = True) -> None:
         self._place = place
         self._linger = linger
         self._selector = selectors.DefaultSelector()
         self._journal = Journal(place.journal)
+        groups = Groups(_group_name(place.data))
+        end_leftovers(self._journal, groups)
+        # Before any thread: a process with threads cannot become root of its own namespace.
+        self._sandbox, self._why = _try_sandbox(place) if sandboxes else (None, "not wanted")
         self._committer = Committer(self._journal)
-        self._sandbox, self._why = _try_sandbox(place)
         self._events: list[protocol.Event] = []
-        slots = Slots(self._sandbox, place.folder / "slots") if self._sandbox else None
+        slots = Slots(self._sandbox, place.slots) if self._sandbox else None
         self.supervisor = Supervisor(
             self._journal,
             self._committer,
             self._sandbox,
             slots,
-            Groups(_group_name(place.data)),
+            groups,
             self._events.append,
         )
         self._clients: dict[int, _Client] = {}
@@ -69,15 +74,14 @@ class Server:
     def run(self) -> None:
         """Serve until there is nothing to do."""
         signal.set_wakeup_fd(self._chld_write, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: None)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        # Handlers, not SIG_IGN: what is ignored here would be ignored in every task.
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)
         register = self._selector.register
         register(self._listener, selectors.EVENT_READ, self._accept)
         register(self._chld_read, selectors.EVENT_READ, self._signalled)
         register(self._committer.wake_fd, selectors.EVENT_READ, self._committer.collect)
-        self.supervisor.recover()
+        self.supervisor.record_lost()
         while not self._ending:
             self._committer.kick()
             self._send_events()
@@ -214,18 +218,25 @@ class Server:
 
 
 def _try_sandbox(place: Place) -> tuple[Sandbox | None, str]:
+    """Find a place that can carry views; an overlay cannot carry another one's upper layer."""
+    first = ""
     try:
         sandbox = Sandbox(place.data)
-        why = sandbox.probe(place.folder / "probe")
+        for base in (None, "/var/tmp", "/dev/shm"):
+            folder = place.use_slots(base)
+            why = sandbox.probe(folder)
+            if not why:
+                return sandbox, ""
+            first = first or why
+            remove_tree(str(folder))
     except OSError as error:
-        return None, str(error)
-    return (None, why) if why else (sandbox, "")
+        return None, first or str(error)
+    return None, first
 
 
 def _group_name(data: Path) -> str:
     """Return a name that the next executor of the same data directory finds again."""
-    status = data.stat()
-    return f"tiphys-{status.st_dev:x}-{status.st_ino:x}"
+    return f"tiphys-{identity(data)}"
 
 
 def _listen(place: Place) -> socket.socket:
@@ -240,7 +251,7 @@ def _listen(place: Place) -> socket.socket:
     return listener
 
 
-def serve(data: Path, linger: float) -> int:
+def serve(data: Path, linger: float, *, sandboxes: bool = True) -> int:
     """Be the executor of ``data``; return at once where another one is."""
     os.umask(0o022)
     os.chdir("/")
@@ -254,5 +265,5 @@ def serve(data: Path, linger: float) -> int:
     linux.become_subreaper()
     os.umask(0)
     sys.setswitchinterval(0.001)
-    Server(place, linger).run()
+    Server(place, linger, sandboxes=sandboxes).run()
     return 0

@@ -13,9 +13,10 @@ import os
 import queue
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+
+import msgspec
 
 from tiphys.executor.sandbox import SCRIPT, Sandbox
 from tiphys.executor.tree import clear_tree, remove_tree
@@ -25,8 +26,7 @@ KEPT = 64
 """More than run at once on one machine, as a rule."""
 
 
-@dataclass(slots=True)
-class Slot:
+class Slot(msgspec.Struct):
     """One view."""
 
     path: str
@@ -50,8 +50,7 @@ class Slots:
         self._cleared: queue.SimpleQueue[Slot] = queue.SimpleQueue()
         self._work: queue.SimpleQueue[Slot | str | None] = queue.SimpleQueue()
         self._numbers = count()
-        remove_tree(str(folder))
-        folder.mkdir(mode=0o700)
+        clear_tree(str(folder))
         self._thread = threading.Thread(target=self._run, name="slots", daemon=True)
         self._thread.start()
 
@@ -80,7 +79,11 @@ class Slots:
         """Move a slot's folder, with all that its container wrote, to ``target``."""
         _unbuild(slot)
         remove_tree(target)
-        os.rename(slot.path, target)
+        try:
+            os.rename(slot.path, target)
+        except OSError:
+            # Views lie on another file system where the data directory's cannot carry them.
+            os.symlink(slot.path, target)
 
     def remove(self, path: str) -> None:
         """Delete a folder some time soon."""
@@ -109,10 +112,18 @@ class Slots:
             # What cannot be removed stays until the next executor clears the whole folder.
             with suppress(OSError):
                 if isinstance(item, str):
-                    remove_tree(item)
+                    _remove(item)
                     continue
                 clear_tree(item.path)
                 self._cleared.put(item)
+
+
+def _remove(path: str) -> None:
+    if os.path.islink(path):
+        remove_tree(os.readlink(path))
+        os.unlink(path)
+    else:
+        remove_tree(path)
 
 
 def _unbuild(slot: Slot) -> None:
@@ -123,7 +134,8 @@ def _unbuild(slot: Slot) -> None:
 
 def _state(slot: Slot) -> object:
     """Return what tells a touched upper layer from an untouched one."""
-    paths = [slot.upper + path for path in ("", "/tmp", "/argo", _STAGING, SCRIPT)]
+    paths = [slot.upper + path for path in ("", "/argo", _STAGING, SCRIPT)]
+    paths += [entry.path for entry in os.scandir(slot.upper)]
     with suppress(FileNotFoundError):
         paths += [f"{entry.path}/upper" for entry in os.scandir(f"{slot.path}/more")]
     found = [os.lstat(path) for path in paths]

@@ -69,6 +69,7 @@ def spawn_beside(
                 stderr=subprocess.DEVNULL,
                 env=run.env,
                 cwd=run.cwd or "/",
+                umask=0o022,
                 start_new_session=True,
             )
     except (OSError, ValueError) as error:
@@ -84,6 +85,7 @@ def _execute(run: ContainerRun, cwd: str, out: int, err: int) -> int:
         stderr=err,
         env=run.env,
         cwd=cwd,
+        umask=0o022,
         start_new_session=True,
         user=run.uid,
         group=run.gid if run.gid is not None else run.uid,

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import heapq
 import os
+import resource
 import signal
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from time import monotonic
+
+import msgspec
 
 from tiphys.executor import survivors
 from tiphys.executor.clock import now
@@ -44,8 +46,7 @@ RETRY_COMMIT = 1.0
 TICK = 0.2
 
 
-@dataclass(slots=True)
-class Running:
+class Running(msgspec.Struct):
     """An attempt between its Begun and its Ended."""
 
     attempt: Attempt
@@ -53,12 +54,12 @@ class Running:
     runs: dict[str, ContainerRun]
     watch: Watch
     group: Group | None = None
-    pids: dict[str, int] = field(default_factory=dict)
-    sessions: set[int] = field(default_factory=set)
-    namespaces: set[int] = field(default_factory=set)
-    slots: dict[str, Slot] = field(default_factory=dict)
-    began: dict[str, float] = field(default_factory=dict)
-    exits: dict[str, ContainerExit] = field(default_factory=dict)
+    pids: dict[str, int] = msgspec.field(default_factory=dict)
+    sessions: set[int] = msgspec.field(default_factory=set)
+    namespaces: set[int] = msgspec.field(default_factory=set)
+    slots: dict[str, Slot] = msgspec.field(default_factory=dict)
+    began: dict[str, float] = msgspec.field(default_factory=dict)
+    exits: dict[str, ContainerExit] = msgspec.field(default_factory=dict)
     reason: str = ""
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
@@ -180,16 +181,9 @@ class Supervisor:
             else:
                 self._slots.give_back(slot)
 
-    def recover(self) -> None:
-        """End what an executor before this one left behind, and record it as lost."""
-        lost = dict(self._journal.begun)
-        for pids in self._journal.pids.values():
-            for pid in pids:
-                if pid.boot == self._boot:
-                    survivors.kill_exact(pid.pid, pid.start_ticks)
-        self._groups.end_all(lost)
-        survivors.end_all_of(set(lost))
-        for begun in lost.values():
+    def record_lost(self) -> None:
+        """Record as lost what an executor before this one had begun and not ended."""
+        for begun in list(self._journal.begun.values()):
             message = "executor lost: the process that ran this attempt is gone"
             ended = Ended(begun.id, now(), reason="lost", message=message, folder=begun.folder)
             self._commit_end(ended, [])
@@ -262,8 +256,7 @@ class Supervisor:
         running.pids[name] = pid
         running.sessions.add(pid)
         self._owners[pid] = (running, name)
-        ticks = survivors.start_ticks(pid) or 0
-        entry = Pid(attempt.id, name, pid, ticks, self._boot)
+        entry = Pid(attempt.id, name, pid, survivors.uptime(), self._boot)
         self._journal.note(entry)
         self._committer.note(entry)
         if not running.started and run.role == "main":
@@ -332,7 +325,9 @@ class Supervisor:
                 continue
             running, name = owner
             running.cpu_seconds += usage.ru_utime + usage.ru_stime
-            running.memory_bytes = max(running.memory_bytes, usage.ru_maxrss * 1024)
+            if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
+                # A child of vfork begins with our own peak: only what is above it is its own.
+                running.memory_bytes = max(running.memory_bytes, usage.ru_maxrss * 1024)
             del running.pids[name]
             code = os.waitstatus_to_exitcode(status)
             self._note_exit(running, name, 128 - code if code < 0 else code, "")

@@ -16,15 +16,24 @@ from contextlib import suppress
 from pathlib import Path
 
 
+_TICKS = os.sysconf("SC_CLK_TCK")
+_TOLERANCE = 0.5
+
+
 def boot_id() -> str:
     """Return the id of this boot of the machine."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def start_ticks(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since boot; None where it is gone."""
+def uptime() -> float:
+    """Return the seconds since boot, as the start times of processes count them."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def started_after_boot(pid: int) -> float | None:
+    """Return when a process started, in seconds after boot; None where it is gone."""
     fields = _stat(pid)
-    return int(fields[19]) if fields else None
+    return int(fields[19]) / _TICKS if fields else None
 
 
 def session(pid: int) -> int | None:
@@ -95,14 +104,20 @@ def kill_if(pid: int, attempts: Collection[str]) -> bool:
         os.close(fd)
 
 
-def kill_exact(pid: int, ticks: int) -> bool:
-    """SIGKILL the process that had ``pid`` and started at ``ticks``; tell whether it was there."""
+def kill_exact(pid: int, started: float) -> bool:
+    """SIGKILL the process that had ``pid`` and started just before ``started``; tell whether it
+    was there.
+
+    To read the exact time at the start would cost as much as the start itself: the kernel makes
+    the reader wait for the exec. No pid comes round again within the tolerance.
+    """
     try:
         fd = os.pidfd_open(pid)
     except OSError:
         return False
     try:
-        if start_ticks(pid) != ticks:
+        found = started_after_boot(pid)
+        if found is None or not -_TOLERANCE < started - found < _TOLERANCE:
             return False
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(fd, signal.SIGKILL)

@@ -56,7 +56,7 @@ def script_argv(config: LocalConfig, script: model.ScriptTemplate, path: str) ->
         command = (found.entrypoint or found.cmd) if found is not None else ()
     if not command:
         raise _no_command(script.image)
-    return (*command, *script.args, path)
+    return (*command, *script.args, path) if script.source else (*command, *script.args)
 
 
 def _no_command(image: str) -> RuntimeFailure:

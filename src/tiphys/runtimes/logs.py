@@ -99,19 +99,28 @@ class Tail:
         assert self._offset is not None
         joined = self._rest + data
         end = self._offset - len(joined)
-        pieces = joined.split(b"\n")
-        self._rest = pieces.pop()
+        *lines, rest = joined.split(b"\n")
+        for line in lines:
+            *pieces, last = _shortened(line)
+            for piece in pieces:
+                end += len(piece)
+                yield self._line(piece, end, marks.at(end, fallback))
+            end += len(last) + 1
+            yield self._line(last, end, marks.at(end, fallback))
+        *pieces, self._rest = _shortened(rest)
         for piece in pieces:
-            end += len(piece) + 1
-            yield self._line(piece, end, marks.at(end, fallback))
-        while len(self._rest) > MAX_LINE:
-            piece, self._rest = self._rest[:MAX_LINE], self._rest[MAX_LINE:]
             end += len(piece)
             yield self._line(piece, end, marks.at(end, fallback))
 
     def _line(self, piece: bytes, end: int, at: float) -> LogLine:
         text = piece.decode("utf-8", "replace")
         return LogLine(at=at, stream=self._stream, container=self._container, text=text, offset=end)
+
+
+def _shortened(line: bytes) -> list[bytes]:
+    if len(line) <= MAX_LINE:
+        return [line]
+    return [line[start : start + MAX_LINE] for start in range(0, len(line), MAX_LINE)]
 
 
 def _next_line(descriptor: int, offset: int) -> int:

@@ -171,6 +171,8 @@ class Collector:
             try:
                 parameters.append(self._parameter(parameter))
             except OSError as error:
+                # As Argo shows it: there, but without a value.
+                parameters.append(parameter)
                 problems.append(f"open {error.filename}: {(error.strerror or '').lower()}")
         for artifact in template.outputs.artifacts:
             try:

@@ -201,7 +201,7 @@ class _Writer:
             yield Mount(str(source), target, bool(mount.read_only))
         if member.role == "main" or mirrors:
             yield from self._inputs
-        if isinstance(container, model.ScriptTemplate):
+        if isinstance(container, model.ScriptTemplate) and container.source:
             yield from self._script(container)
 
     def _script(self, script: model.ScriptTemplate) -> Iterator[Mount]:

@@ -5,10 +5,12 @@ Pure: reads the lines and the books, changes nothing. A member of a gang gets th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
 from tiphys.scheduling.ledger import Ledger
-from tiphys.scheduling.line import WORKFLOW_SLOT, Lines, Obstacle
+from tiphys.scheduling.line import STRICT_ORDER, WORKFLOW_SLOT, Lines, Obstacle
 from tiphys.scheduling.pending import Entry
 from tiphys.scheduling.reason import (
     BehindOthers,
@@ -48,18 +50,23 @@ def why(
 ) -> Wait:
     """Why ``entry`` waits, and from when on it may start."""
     assert entry.batch is not None
-    seat = lines.seat_of(entry.batch)
-    blocked = lines.blocked(seat, entry.batch)
-    expected = _expected_start(entry, ledger, horizon, now)
+    blocked = lines.blocked(entry.batch)
+    ahead = [
+        other
+        for batch in lines.of_queue(entry.batch.account)
+        for order, other in batch.heap
+        if other.alive and order < entry.order
+    ]
+    expected = _expected_start(entry, ahead, ledger, horizon, now)
     if head is not None and head.entry is entry and head.victims:
         return Wait(WaitingForVictims(tuple(sorted(head.victims))), expected)
-    if blocked is not None:
+    if blocked is not None and blocked[1] != STRICT_ORDER:
         return Wait(_blocked(entry, blocked, ledger), expected)
     if head is not None and head.entry is not entry and now is not None:
         kept = head.allows(entry, horizon, ledger.root.room, now)
         if kept is not None:
             return Wait(ReservedForHead(head.entry.works[0].id, kept), expected)
-    return Wait(BehindOthers(_ahead(entry)), expected)
+    return Wait(BehindOthers(len(ahead)), expected)
 
 
 def _blocked(entry: Entry, blocked: Obstacle, ledger: Ledger) -> Reason:
@@ -91,16 +98,12 @@ def _gang_short(entry: Entry, name: str, free: int) -> Reason:
     return GangShort(entry.gang, len(entry.works), placeable)
 
 
-def _ahead(entry: Entry) -> int:
-    assert entry.batch is not None
-    batches = entry.batch.leaf.batches.values()
-    return sum(
-        order < entry.order and other.alive for batch in batches for order, other in batch.heap
-    )
-
-
 def _expected_start(
-    entry: Entry, ledger: Ledger, horizon: Horizon, now: float | None
+    entry: Entry,
+    ahead: Sequence[Entry],
+    ledger: Ledger,
+    horizon: Horizon,
+    now: float | None,
 ) -> float | None:
     """When it may start: once what runs makes room, after the work that stands before it.
 
@@ -111,17 +114,10 @@ def _expected_start(
     found = horizon.when(ledger.root.room, entry.needs, now)
     if found is None:
         return None
-    return found[0] + _seconds_ahead(entry, ledger)
-
-
-def _seconds_ahead(entry: Entry, ledger: Ledger) -> float:
-    assert entry.batch is not None
     busy: dict[str, float] = {}
-    for batch in entry.batch.leaf.batches.values():
-        for order, other in batch.heap:
-            if order < entry.order and other.alive:
-                for name, amount in other.needs:
-                    busy[name] = busy.get(name, 0.0) + amount * (other.seconds or 0.0)
+    for other in ahead:
+        for name, amount in other.needs:
+            busy[name] = busy.get(name, 0.0) + amount * (other.seconds or 0.0)
     capacity = ledger.capacity
     parts = [amount / capacity.get(name) for name, amount in busy.items() if capacity.get(name)]
-    return max(parts, default=0.0)
+    return found[0] + max(parts, default=0.0)

@@ -6,29 +6,32 @@ whatever else runs or waits. The root's limit is the machine.
 Volcano's and Kueue's words come down to three numbers for each queue and resource:
 
 - limit: the smaller of capability and deserved + borrowing limit;
-- guarantee: the larger of guarantee, deserved − lending limit, and the guarantees below it;
+- guarantee: the larger of guarantee and deserved − lending limit;
 - share: used against deserved, or, where no sibling has a deserved, used against the machine
   divided by weight. The lowest share is served next.
 
-What a sibling's guarantee leaves unused is ``kept`` at the parent and taken from everyone else.
+What a queue's guarantee leaves unused, its own or those below it, is its ``reserve``; reserves of
+siblings are ``kept`` at the parent and out of reach for everyone else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tiphys.scheduling.queue import ROOT, Queue, QueueState, QueueTree
 from tiphys.scheduling.resource import UNLIMITED, Resources
 
 Needs = tuple[tuple[str, int], ...]
+Rank = tuple[int, float, bool, int]
+"""Priority (negated), share, best effort, index: the smallest is served next."""
 
 
 class Account:
     """One queue's numbers. ``path`` leads from itself to the root."""
 
     __slots__ = (
-        "children", "guarantee", "index", "kept", "limit", "missing", "open", "parent", "path",
-        "queue", "room", "share_of", "used", "wanted", "workflows",
+        "children", "guarantee", "guarded", "index", "kept", "limit", "missing", "open", "parent",
+        "path", "queue", "ranked", "reserve", "room", "share_of", "used", "wanted", "workflows",
     )  # fmt: skip
 
     def __init__(self, queue: Queue, parent: Account | None, index: int) -> None:
@@ -44,22 +47,41 @@ class Account:
         self.room: dict[str, int] = {}
         self.guarantee: dict[str, int] = {}
         self.kept: dict[str, int] = {}
+        self.reserve: dict[str, int] = {}
+        self.guarded = False
+        """Whether it or a queue below it has a guarantee."""
         self.missing = UNLIMITED if parent else 0
         self.open = True
         self.share_of: tuple[tuple[str, float], ...] = ()
         """Resource and divisor: the share is the largest quotient."""
+        self.ranked: Rank | None = None
+        """Its rank among its siblings; None: usage has changed since."""
         self.workflows: dict[str, int] = {}
         """Workflows that hold a slot here, with their running works."""
 
-    def unused_guarantee(self, name: str) -> int:
-        """What is still kept for this queue."""
-        return max(0, self.guarantee.get(name, 0) - self.used.get(name, 0))
+    def reserve_with(self, name: str, amount: int, kept: int) -> int:
+        """What must be kept for it once it uses ``amount`` more and ``kept`` is kept below."""
+        return max(0, self.guarantee.get(name, 0) - self.used.get(name, 0) - amount, kept)
+
+    def promised(self, name: str) -> int:
+        """What is guaranteed to it, used or not."""
+        below = sum(child.promised(name) for child in self.children)
+        return max(self.guarantee.get(name, 0), below)
 
     def want(self, needs: Needs, sign: int) -> None:
         """Count waiting work in (1) or out (-1)."""
         wanted = self.wanted
         for name, amount in needs:
             wanted[name] = wanted.get(name, 0) + sign * amount
+
+    def rank(self) -> Rank:
+        """Its rank now; the same object as long as nothing changed."""
+        ranked = self.ranked
+        if ranked is None:
+            best_effort = not self.share_of
+            share = 1.0 if best_effort else self.share()
+            ranked = self.ranked = (-self.queue.priority, share, best_effort, self.index)
+        return ranked
 
     def share(self) -> float:
         """How much of its due the queue uses; Volcano's rules for a due of zero."""
@@ -92,24 +114,26 @@ class Ledger:
     def charge(self, path: Sequence[Account], needs: Needs) -> None:
         """Count ``needs`` as used along ``path``."""
         for account in path:
-            if account.guarantee:
-                _shift_kept(account, needs, 1)
+            account.ranked = None
             used, room = account.used, account.room
             for name, amount in needs:
                 used[name] = used.get(name, 0) + amount
                 if name in room:
                     room[name] -= amount
+            if account.guarded:
+                _settle(account, needs)
 
     def release(self, path: Sequence[Account], needs: Needs) -> None:
         """Take ``needs`` off again."""
         for account in path:
-            if account.guarantee:
-                _shift_kept(account, needs, -1)
+            account.ranked = None
             used, room = account.used, account.room
             for name, amount in needs:
                 used[name] -= amount
                 if name in room:
                     room[name] += amount
+            if account.guarded:
+                _settle(account, needs)
 
     def _add(self, name: str, parent: Account | None) -> Account:
         account = Account(self.tree.queues[name], parent, len(self.accounts))
@@ -128,9 +152,8 @@ class Ledger:
         )
         account.room = dict(account.limit)
         account.guarantee = _guarantee_of(account)
-        for child in account.children:
-            for name, amount in child.guarantee.items():
-                account.kept[name] = account.kept.get(name, 0) + amount
+        account.guarded = bool(account.guarantee) or any(c.guarded for c in account.children)
+        _settle(account, [(name, 0) for name in {*account.guarantee, *account.kept}])
         self._set_shares(account)
 
     def _set_shares(self, parent: Account) -> None:
@@ -164,27 +187,20 @@ def _guarantee_of(account: Account) -> dict[str, int]:
             own = queue.deserved.get(name) - lent
             if own > kept.get(name, 0):
                 kept[name] = own
-    below: dict[str, int] = {}
-    for child in account.children:
-        for name, amount in child.guarantee.items():
-            below[name] = below.get(name, 0) + amount
-    for name, amount in below.items():
-        kept[name] = max(kept.get(name, 0), amount)
     return {} if account.parent is None else kept
 
 
-def _shift_kept(account: Account, needs: Needs, sign: int) -> None:
-    """Move what is kept at the parent as ``account`` uses more or less of its guarantee."""
+def _settle(account: Account, needs: Iterable[tuple[str, int]]) -> None:
+    """Bring the account's reserve, and what its parent keeps for it, up to date."""
     parent = account.parent
     if parent is None:
         return
-    for name, amount in needs:
-        promised = account.guarantee.get(name)
-        if promised is not None:
-            used = account.used.get(name, 0)
-            before = max(0, promised - used)
-            after = max(0, promised - used - sign * amount)
-            parent.kept[name] += after - before
+    for name, _ in needs:
+        before = account.reserve.get(name, 0)
+        after = account.reserve_with(name, 0, account.kept.get(name, 0))
+        if after != before:
+            account.reserve[name] = after
+            parent.kept[name] = parent.kept.get(name, 0) + after - before
 
 
 def obstacle(path: Sequence[Account], needs: Needs) -> tuple[Account, str, bool] | None:
@@ -192,16 +208,29 @@ def obstacle(path: Sequence[Account], needs: Needs) -> tuple[Account, str, bool]
 
     Gives the account, the resource, and whether only guarantees of others stand in the way.
     """
-    below: Account | None = None
     for account in path:
-        room, missing, kept = account.room, account.missing, account.kept
+        room, missing = account.room, account.missing
         for name, amount in needs:
-            free = room.get(name, missing)
-            if amount > free:
+            if amount > room.get(name, missing):
                 return account, name, False
-            if kept and below is not None:
-                others = kept.get(name, 0) - below.unused_guarantee(name)
-                if amount > free - others:
-                    return account, name, True
-        below = account
+    return _guarantee_in_the_way(path, needs) if path[-1].guarded else None
+
+
+def _guarantee_in_the_way(
+    path: Sequence[Account], needs: Needs
+) -> tuple[Account, str, bool] | None:
+    """Find an account where what others are guaranteed would no longer be free."""
+    for name, amount in needs:
+        below: Account | None = None
+        reserve = 0
+        for account in path:
+            kept = before = account.kept.get(name, 0)
+            if below is not None:
+                kept += reserve - below.reserve.get(name, 0)
+            free = account.room.get(name, account.missing)
+            # Where more is guaranteed than there is, nobody may make it worse.
+            if free - amount - kept < min(0, free - before):
+                return account, name, True
+            reserve = account.reserve_with(name, amount, kept)
+            below = account
     return None

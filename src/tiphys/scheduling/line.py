@@ -1,19 +1,23 @@
 """The lines of waiting work over a whole queue tree, and where work that does not fit is parked.
 
-Incremental: a batch that does not fit is parked at the account whose limit stands in its way and
-comes back only when something is released there. A shape (a vector of needs) that no longer fits
-the machine is closed for everyone until a release opens it; when all shapes in line are closed
-there is nothing to decide, however much waits.
+Incremental: a shape (a vector of needs) that no longer fits the machine is closed for everyone
+until a release opens it; a batch that does not fit its queue is parked at the account whose limit
+stands in its way and comes back when something is released there. When all shapes in line are
+closed there is nothing to decide, however much waits.
 """
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heapreplace
+
 from tiphys.scheduling.ledger import Account, Ledger, Needs, obstacle
 from tiphys.scheduling.pending import Batch, Entry
-from tiphys.scheduling.turn import Seat, Turn
+from tiphys.scheduling.shape import Key, Shape
 
 WORKFLOW_SLOT = "workflows"
 """Named as what stands in the way where a queue runs as many workflows as it may."""
+STRICT_ORDER = "order"
+"""Named as what stands in the way where a strict queue's first work does not fit."""
 Obstacle = tuple[Account, str, bool]
 """The account, the resource (empty: the queue is not open), whether only guarantees forbid it."""
 
@@ -21,136 +25,197 @@ Obstacle = tuple[Account, str, bool]
 class Lines:
     """Everything that waits."""
 
-    __slots__ = ("_closed", "_ledger", "_parked", "_shapes", "turn")
+    __slots__ = ("_batches", "_ledger", "_open", "_parked", "_race", "_shapes")
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self.turn = Turn(ledger.root)
-        self._parked: dict[Account, dict[Needs, dict[Batch, None]]] = {}
-        self._shapes: dict[Needs, int] = {}
-        self._closed: set[Needs] = set()
-
-    def seat_of(self, batch: Batch) -> Seat:
-        """The leaf in which ``batch`` waits."""
-        return self.turn.leaves[batch.leaf.account.queue.name]
+        self._shapes: dict[Needs, Shape] = {}
+        self._open: dict[Needs, Shape] = {}
+        """Shapes that may fit and may have work in line."""
+        self._race: list[tuple[Key, int, Shape]] | None = None
+        """Open shapes by their choices; None: something moved ahead since."""
+        self._batches: dict[Account, dict[tuple[Needs, str], Batch]] = {}
+        self._parked: dict[Account, dict[Batch, None]] = {}
 
     def quiet(self) -> bool:
         """Whether nothing in line can fit."""
-        return self._shapes.keys() <= self._closed
+        return not self._open
 
-    def blocked(self, seat: Seat, batch: Batch) -> Obstacle | None:
+    def next(self) -> Batch | None:
+        """Return the batch to serve next, None where nothing in line can fit."""
+        race = self._race
+        if race is None:
+            race = self._race = self._line_up()
+        while race:
+            key, serial, shape = race[0]
+            # Starts only move shapes back, so a key that is out of date is corrected here.
+            choice = None if shape.closed else shape.choice()
+            if choice is None:
+                heappop(race)
+                self._open.pop(shape.needs, None)
+            elif choice.key is not key:
+                heapreplace(race, (choice.key, serial, shape))
+            else:
+                return choice.batch
+        return None
+
+    def _line_up(self) -> list[tuple[Key, int, Shape]]:
+        race = [
+            (choice.key, serial, shape)
+            for serial, shape in enumerate(self._open.values())
+            if (choice := shape.choice()) is not None
+        ]
+        heapify(race)
+        return race
+
+    def blocked(self, batch: Batch) -> Obstacle | None:
         """What keeps the batch's entries from starting."""
-        account = seat.account
+        account = batch.account
         if not account.open:
             return account, "", False
         if batch.workflow:
             full = _full_of_workflows(account, batch.workflow)
             if full is not None:
                 return full, WORKFLOW_SLOT, False
+        if account.queue.strict and not self._is_first(batch):
+            return account, STRICT_ORDER, False
         return obstacle(account.path, batch.needs)
 
-    def enter(self, seat: Seat, entry: Entry, workflow: str) -> Batch:
-        """Let ``entry`` wait in the leaf of ``seat``."""
-        leaf = seat.leaf
-        assert leaf is not None
-        batch = leaf.batch(entry.needs, workflow)
+    def enter(self, account: Account, entry: Entry, workflow: str) -> Batch:
+        """Let ``entry`` wait in the queue of ``account``."""
+        self._race = None
+        batches = self._batches.setdefault(account, {})
+        key = (entry.needs, workflow)
+        batch = batches.get(key)
+        if batch is None:
+            batch = batches[key] = Batch(account, entry.needs, workflow)
+        fresh = batch.live == 0
         batch.push(entry)
-        if batch.parked is None:
-            self._into_line(seat, batch, urgent=entry.order[0] == 0)
+        urgent = entry.order[0] == 0
+        if batch.parked is not None:
+            if urgent or batch.heap[0][1] is entry:
+                self._unpark(batch, urgent=urgent)
+        elif fresh:
+            self._into_line(batch, urgent=urgent)
+        elif urgent or batch.heap[0][1] is entry:
+            self._shapes[entry.needs].touch(batch, urgent=urgent)
         return batch
 
     def drop(self, entry: Entry) -> None:
         """Forget a waiting entry."""
         batch = entry.batch
         assert batch is not None
+        was_first = batch.head() is entry
         batch.discard(entry)
-        if batch.live == 0:
-            self._empty(batch)
+        if was_first or batch.live == 0:
+            self._lost_head(batch)
 
     def take(self, batch: Batch) -> Entry:
         """Remove and return the batch's best entry."""
         entry = batch.pop()
-        if batch.live == 0:
-            self._empty(batch)
+        self._lost_head(batch)
         return entry
 
-    def park(self, seat: Seat, batch: Batch, blocked: Obstacle) -> None:
-        """Put the leaf's first batch aside until room is made where it is blocked."""
-        leaf = seat.leaf
-        assert leaf is not None
-        leaf.take_out(batch)
-        if leaf.account.queue.strict:
-            leaf.held_by = batch
-        self._out_of_line(batch)
-        batch.parked = blocked[0]
-        self._parked.setdefault(blocked[0], {}).setdefault(batch.needs, {})[batch] = None
+    def park(self, batch: Batch, where: Account) -> None:
+        """Put a batch aside until room is made at ``where``."""
+        self._shapes[batch.needs].remove(batch)
+        batch.parked = where
+        self._parked.setdefault(where, {})[batch] = None
+
+    def refuse(self, batch: Batch, most: int) -> None:
+        """The batch must step back behind the head; after ``most`` such, its shape does."""
+        shape = self._shapes[batch.needs]
+        shape.refused += 1
+        if shape.refused >= most:
+            self.close(batch.needs)
+        else:
+            self.park(batch, self._ledger.root)
 
     def close(self, needs: Needs) -> None:
-        """Nothing of this shape fits the machine any more."""
-        self._closed.add(needs)
+        """Nothing of this shape can start until something is released."""
+        self._shapes[needs].closed = True
+        self._open.pop(needs, None)
 
     def released(self, path: tuple[Account, ...]) -> None:
         """Something was released along ``path``: shapes may open, parked batches may fit."""
+        self._race = None
         room = self._ledger.root.room
-        if self._closed:
-            self._closed = {needs for needs in self._closed if not _fits(room, 0, needs)}
+        for needs, shape in self._shapes.items():
+            shape.sink(path)
+            if shape.closed and _fits(room, 0, needs):
+                self._reopen(shape)
         for account in path:
             parked = self._parked.get(account)
             if parked:
-                for needs in [n for n in parked if _fits(account.room, account.missing, n)]:
-                    self._wake(parked.pop(needs))
+                fitting = [b for b in parked if _fits(account.room, account.missing, b.needs)]
+                for batch in fitting:
+                    self._unpark(batch, urgent=False)
 
-    def parked_at(self, account: Account) -> list[Batch]:
-        """Batches that wait for room at ``account``."""
-        return [batch for batches in self._parked.get(account, {}).values() for batch in batches]
+    def head_gone(self) -> None:
+        """The reservation is gone: what had to step back for it may come."""
+        self.released((self._ledger.root,))
 
     def slot_freed(self, account: Account) -> None:
-        """A workflow ended in ``account``: whoever waits there for a slot may come."""
-        for batches in self._parked.pop(account, {}).values():
-            self._wake(batches)
+        """Something other than room changed at ``account``: whoever waits there may come."""
+        for batch in list(self._parked.get(account, ())):
+            self._unpark(batch, urgent=False)
 
-    def _wake(self, batches: dict[Batch, None]) -> None:
-        for batch in batches:
-            batch.parked = None
-            if batch.leaf.held_by is batch:
-                batch.leaf.held_by = None
-            seat = self.seat_of(batch)
-            if batch.live:
-                self._into_line(seat, batch, urgent=False)
-            elif seat.leaf is not None and seat.leaf.ready and not seat.active:
-                self.turn.activate(seat)
+    def waiting_for_machine(self) -> list[Batch]:
+        """Batches that wait only for the machine: parked there, or of a closed shape."""
+        found = list(self._parked.get(self._ledger.root, ()))
+        for shape in self._shapes.values():
+            if shape.closed and (choice := shape.choice()) is not None:
+                found.append(choice.batch)
+        return found
 
-    def _into_line(self, seat: Seat, batch: Batch, *, urgent: bool) -> None:
-        leaf = seat.leaf
-        assert leaf is not None
-        if not batch.in_line:
-            batch.in_line = True
-            self._shapes[batch.needs] = self._shapes.get(batch.needs, 0) + 1
-        leaf.wake(batch)
-        if urgent or not seat.active:
-            self.turn.activate(seat)
+    def of_queue(self, account: Account) -> list[Batch]:
+        """All batches of a queue."""
+        return list(self._batches.get(account, {}).values())
 
-    def _empty(self, batch: Batch) -> None:
-        """The batch's last entry has left."""
-        if batch.in_line:
-            self._out_of_line(batch)
-        leaf = batch.leaf
-        if leaf.held_by is batch:
-            leaf.held_by = None
-            self.turn.activate(self.seat_of(batch))
-        if batch.workflow:
-            # Batches of one workflow would pile up for ever.
-            leaf.batches.pop((batch.needs, batch.workflow), None)
+    def _reopen(self, shape: Shape) -> None:
+        shape.closed = False
+        shape.refused = 0
+        if shape.root.active:
+            self._open[shape.needs] = shape
+
+    def _unpark(self, batch: Batch, *, urgent: bool) -> None:
+        assert batch.parked is not None
+        self._race = None
+        del self._parked[batch.parked][batch]
+        batch.parked = None
+        if batch.live:
+            head = batch.head()
+            self._into_line(batch, urgent=urgent or (head is not None and head.order[0] == 0))
+
+    def _into_line(self, batch: Batch, *, urgent: bool) -> None:
+        shape = self._shapes.get(batch.needs)
+        if shape is None:
+            shape = self._shapes[batch.needs] = Shape(batch.needs, self._ledger.root)
+        shape.add(batch, urgent=urgent)
+        if not shape.closed:
+            self._open[batch.needs] = shape
+
+    def _lost_head(self, batch: Batch) -> None:
+        account = batch.account
+        if batch.live == 0:
             if batch.parked is not None:
-                self._parked.get(batch.parked, {}).get(batch.needs, {}).pop(batch, None)
+                del self._parked[batch.parked][batch]
+                batch.parked = None
+            else:
+                self._shapes[batch.needs].remove(batch)
+            # Kinds of work come and go; what is empty is not kept.
+            del self._batches[account][batch.needs, batch.workflow]
+        elif batch.parked is None:
+            self._shapes[batch.needs].started()
+        if account.queue.strict:
+            self.slot_freed(account)
 
-    def _out_of_line(self, batch: Batch) -> None:
-        batch.in_line = False
-        left = self._shapes[batch.needs] - 1
-        if left:
-            self._shapes[batch.needs] = left
-        else:
-            del self._shapes[batch.needs]
+    def _is_first(self, batch: Batch) -> bool:
+        mine = batch.head()
+        return mine is not None and all(
+            (head := other.head()) is None or head.order >= mine.order
+            for other in self._batches[batch.account].values()
+        )
 
 
 def _fits(room: dict[str, int], missing: int, needs: Needs) -> bool:

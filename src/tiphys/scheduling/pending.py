@@ -1,14 +1,12 @@
 """Waiting work, grouped so that a decision looks at kinds of work and not at each of them.
 
 Works (or whole gangs) of one queue that ask for the same are one ``Batch``: if the first does not
-fit, none does. A leaf holds a heap of its batches by their first entry. Withdrawn entries stay in
-their heap as ghosts and are dropped when they come up.
+fit, none does. Withdrawn entries stay in their heap as ghosts and are dropped when they come up.
 """
 
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from itertools import count
 
 from tiphys.scheduling.ledger import Account, Needs
 from tiphys.scheduling.work import Work
@@ -29,36 +27,33 @@ class Entry:
         self.gang = gang
         self.alive = True
         self.batch: Batch | None = None
-        self.seconds = expected_seconds(works)
+        self.seconds = works[0].expected_seconds if len(works) == 1 else longest(works)
 
 
-def expected_seconds(works: tuple[Work, ...]) -> float | None:
-    """How long the entry will hold its place, where past runs tell of all its works."""
-    longest = 0.0
+def longest(works: tuple[Work, ...]) -> float | None:
+    """How long works that start together hold their place, where past runs tell of all."""
+    most = 0.0
     for work in works:
         if work.expected_seconds is None:
             return None
-        longest = max(longest, work.expected_seconds)
-    return longest
+        most = max(most, work.expected_seconds)
+    return most
 
 
 class Batch:
     """Entries of one queue with the same needs, best first."""
 
-    __slots__ = ("heap", "in_line", "leaf", "live", "needs", "parked", "queued", "workflow")
+    __slots__ = ("account", "heap", "live", "needs", "parked", "workflow")
 
-    def __init__(self, leaf: Leaf, needs: Needs, workflow: str) -> None:
-        self.leaf = leaf
+    def __init__(self, account: Account, needs: Needs, workflow: str) -> None:
+        self.account = account
         self.needs = needs
         self.workflow = workflow
+        """Set where the queue limits its workflows: then each has batches of its own."""
         self.heap: list[tuple[Order, Entry]] = []
         self.live = 0
-        self.in_line = False
-        """Whether it is counted among the batches that may start."""
-        self.queued: Order | None = None
-        """The order under which it stands in its leaf's heap; None: it does not."""
         self.parked: Account | None = None
-        """Where it waits for room."""
+        """Where it waits for room; None: it is in line."""
 
     def push(self, entry: Entry) -> None:
         """Add an entry."""
@@ -88,57 +83,3 @@ class Batch:
         if len(self.heap) > 64 and self.live * 4 < len(self.heap):
             self.heap = [pair for pair in self.heap if pair[1].alive]
             heapify(self.heap)
-
-
-class Leaf:
-    """The waiting side of a queue that takes work."""
-
-    __slots__ = ("_arrivals", "account", "batches", "held_by", "ready")
-
-    def __init__(self, account: Account) -> None:
-        self.account = account
-        self.batches: dict[tuple[Needs, str], Batch] = {}
-        self.ready: list[tuple[Order, int, Batch]] = []
-        self.held_by: Batch | None = None
-        """In a strict queue: the batch whose head does not fit and blocks the others."""
-        self._arrivals = count()
-
-    def batch(self, needs: Needs, workflow: str) -> Batch:
-        """Return the batch for ``needs``, made on first use."""
-        key = (needs, workflow)
-        batch = self.batches.get(key)
-        if batch is None:
-            batch = self.batches[key] = Batch(self, needs, workflow)
-        return batch
-
-    def wake(self, batch: Batch) -> None:
-        """Put ``batch`` in line by its head, unless it stands there already."""
-        head = batch.head()
-        if head is None:
-            return
-        if batch.queued is None or head.order < batch.queued:
-            batch.queued = head.order
-            heappush(self.ready, (head.order, next(self._arrivals), batch))
-
-    def first(self) -> Batch | None:
-        """Return the batch that is next in line, None where nothing is ready."""
-        ready = self.ready
-        if self.held_by is not None:
-            return None
-        while ready:
-            order, _, batch = ready[0]
-            if batch.queued != order:
-                heappop(ready)  # it moved up since; its better place is elsewhere in the heap
-                continue
-            head = batch.head()
-            if head is not None and head.order == order:
-                return batch
-            heappop(ready)
-            batch.queued = None
-            self.wake(batch)
-        return None
-
-    def take_out(self, batch: Batch) -> None:
-        """Remove the first batch from the line."""
-        heappop(self.ready)
-        batch.queued = None

@@ -20,7 +20,7 @@ from itertools import count
 from tiphys.scheduling import explain, victims
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
-from tiphys.scheduling.ledger import Ledger, Needs, obstacle
+from tiphys.scheduling.ledger import Account, Ledger, Needs
 from tiphys.scheduling.line import Lines
 from tiphys.scheduling.pending import Batch, Entry, Order
 from tiphys.scheduling.plan import Plan, Preemption
@@ -28,7 +28,6 @@ from tiphys.scheduling.queue import Preempt, Queue, QueueTree
 from tiphys.scheduling.reason import NoSuchQueue, Refusal, Unplaceable, Wait
 from tiphys.scheduling.reservation import Reservation
 from tiphys.scheduling.resource import Resources
-from tiphys.scheduling.turn import Seat
 from tiphys.scheduling.work import Gang, Work, WorkId
 
 SLA_MARGIN = 0.25
@@ -37,16 +36,18 @@ PATIENCE_SECONDS = 3600.0
 """Work that has waited so long moves up, service level or not: nobody starves."""
 HEAD_PATIENCE_SECONDS = 60.0
 """How long others may pass a head of which nobody can tell when it will fit."""
+BACKFILL_DEPTH = 4
+"""How many batches of one shape are asked in a round whether they would delay the head."""
 
 
 class Running:
     """A work that holds what it asked for."""
 
-    __slots__ = ("ends_at", "needs", "seat", "started_at", "stopping", "work")
+    __slots__ = ("account", "ends_at", "needs", "started_at", "stopping", "work")
 
-    def __init__(self, work: Work, seat: Seat, needs: Needs, started_at: float) -> None:
+    def __init__(self, work: Work, account: Account, needs: Needs, started_at: float) -> None:
         self.work = work
-        self.seat = seat
+        self.account = account
         self.needs = needs
         self.started_at = started_at
         self.stopping = False
@@ -78,13 +79,13 @@ class Scheduler:
     def _build(self, tree: QueueTree, capacity: Resources) -> None:
         self._ledger = Ledger(tree, capacity)
         self._lines = Lines(self._ledger)
-        self._leaves = self._lines.turn.leaves
+        self._leaves = {name: self._ledger.accounts[name] for name in tree.leaves()}
         self._horizon = Horizon()
         self._head: Reservation | None = None
         self._hopeful: dict[Batch, None] = {}
         self._limited = {
-            name: any(step.queue.max_parallel is not None for step in seat.account.path)
-            for name, seat in self._leaves.items()
+            name: any(step.queue.max_parallel is not None for step in account.path)
+            for name, account in self._leaves.items()
         }
         self._live: dict[tuple[str, str], int] = {}
 
@@ -103,6 +104,19 @@ class Scheduler:
     def used(self, queue: str = "root") -> Resources:
         """What the queue's running work holds."""
         return Resources({n: a for n, a in self._ledger.accounts[queue].used.items() if a})
+
+    def largest(self, queue: str) -> Resources:
+        """The most that one work of the queue could ever get, were the machine idle."""
+        most = self._ledger.capacity.to_dict()
+        below: Account | None = None
+        for account in self._ledger.accounts[queue].path:
+            for name, amount in account.limit.items():
+                others = sum(
+                    child.promised(name) for child in account.children if child is not below
+                )
+                most[name] = min(most.get(name, 0), max(0, amount - others))
+            below = account
+        return Resources(most)
 
     def running(self) -> tuple[WorkId, ...]:
         """Works that hold capacity, in order of start."""
@@ -125,8 +139,8 @@ class Scheduler:
 
     def submit(self, work: Work) -> Refusal | None:
         """Let ``work`` wait for its turn; a work that could never start is refused as data."""
-        seat = self._leaves.get(work.queue)
-        if seat is None:
+        account = self._leaves.get(work.queue)
+        if account is None:
             return NoSuchQueue(work.queue)
         needs = work.requests.items
         limit = self._ledger.root.limit
@@ -136,9 +150,9 @@ class Scheduler:
         if work.group and not self._gangs.formed(work.group):
             self._gangs.add(work)
             self._waiting[work.id] = work
-            self._form(work.group, seat)
+            self._form(work.group, account)
         else:
-            self._enter(seat, Entry((work,), needs, self._order(work)))
+            self._enter(account, Entry((work,), needs, self._order(work)))
         return None
 
     def declare(self, gang: Gang) -> None:
@@ -147,9 +161,9 @@ class Scheduler:
 
     def adopt(self, work: Work, started_at: float) -> None:
         """Account ``work`` as running already: it was started before this scheduler was made."""
-        seat = self._leaves[work.queue]
-        self._count_in(seat, work)
-        self._run(seat, work, started_at)
+        account = self._leaves[work.queue]
+        self._count_in(account, work)
+        self._run(account, work, started_at)
         if work.group:
             self._gangs.start((work,))
 
@@ -176,13 +190,12 @@ class Scheduler:
             self._gangs.remove(running.work)
         if running.ends_at is not None:
             self._horizon.remove(running.ends_at, work_id)
-        path = running.seat.account.path
+        path = running.account.path
         self._ledger.release(path, running.needs)
         if self._head is not None:
             self._head.victims.discard(work_id)
-        self._lines.turn.changed(running.seat)
         self._lines.released(path)
-        self._count_out(running.seat, running.work)
+        self._count_out(running.account, running.work)
 
     def started(self, work_id: WorkId, at: float) -> None:
         """Correct when a running work really began."""
@@ -218,50 +231,46 @@ class Scheduler:
             self._start_head(now, starts)
         if not self._lines.quiet():
             self._fill(now, starts)
-        preempts = self._make_room(now) if self._hopeful else ()
+        preempts = self._make_room(now, starts) if self._hopeful else ()
         return Plan(tuple(starts), preempts)
 
     def _fill(self, now: float, starts: list[WorkId]) -> None:
         """Start what fits, queue by queue, until nothing in line can fit."""
         lines, root = self._lines, self._ledger.root
-        while (seat := lines.turn.pick()) is not None:
-            assert seat.leaf is not None
-            batch = seat.leaf.first()
-            assert batch is not None
-            blocked = lines.blocked(seat, batch)
+        while (batch := lines.next()) is not None:
+            blocked = lines.blocked(batch)
             if blocked is None:
-                if self._head is None or self._beside_head(seat, batch, now):
-                    self._start(seat, lines.take(batch), now, starts)
-                continue
-            if blocked[0] is root and not blocked[2]:
-                lines.close(batch.needs)
+                if self._head is None or self._beside_head(batch, now):
+                    self._start(batch.account, lines.take(batch), now, starts)
+                else:
+                    lines.refuse(batch, BACKFILL_DEPTH)
+            elif blocked[0] is root and not blocked[2]:
                 self._want_head(batch, now)
-                if lines.quiet():
-                    return
-            lines.park(seat, batch, blocked)
+                lines.close(batch.needs)
+            else:
+                lines.park(batch, blocked[0])
 
-    def _start(self, seat: Seat, entry: Entry, now: float, starts: list[WorkId]) -> None:
+    def _start(self, account: Account, entry: Entry, now: float, starts: list[WorkId]) -> None:
         entry.alive = False
-        seat.account.want(entry.needs, -1)
+        account.want(entry.needs, -1)
         if self._head is not None:
             self._head.took(entry, now)
         for work in entry.works:
             del self._waiting[work.id]
             starts.append(work.id)
-            self._run(seat, work, now)
+            self._run(account, work, now)
         if entry.works[0].group:
             self._started_gang(entry)
 
-    def _run(self, seat: Seat, work: Work, at: float) -> None:
+    def _run(self, account: Account, work: Work, at: float) -> None:
         needs = work.requests.items
-        running = Running(work, seat, needs, at)
+        running = Running(work, account, needs, at)
         self._running[work.id] = running
         if running.ends_at is not None:
             self._horizon.add(running.ends_at, work.id, needs)
-        self._ledger.charge(seat.account.path, needs)
-        self._lines.turn.changed(seat)
+        self._ledger.charge(account.path, needs)
         if self._limited.get(work.queue):
-            for step in seat.account.path:
+            for step in account.path:
                 step.workflows.setdefault(work.workflow or work.id, 0)
 
     # -- the head ----------------------------------------------------------------------------
@@ -278,37 +287,47 @@ class Scheduler:
     def _start_head(self, now: float, starts: list[WorkId]) -> None:
         head = self._head
         assert head is not None
-        entry = head.entry
-        if not entry.alive or entry.batch is None:
+        if not head.entry.alive or head.entry.batch is None:
             self._next_head(now)
             return
         head.new_round()
-        seat = self._lines.seat_of(entry.batch)
-        if seat.account.open and obstacle(seat.account.path, entry.needs) is None:
+        if not head.victims:
+            head.entry = self._foremost(head.entry)
+        entry = head.entry
+        assert entry.batch is not None
+        account = entry.batch.account
+        if self._lines.blocked(entry.batch) is None:
             self._head = None
             self._lines.drop(entry)
-            self._start(seat, entry, now, starts)
+            self._start(account, entry, now, starts)
             self._next_head(now)
+
+    def _foremost(self, entry: Entry) -> Entry:
+        """The head stands for its queue: whoever is now before it there takes its place."""
+        assert entry.batch is not None
+        best = entry
+        for batch in self._lines.of_queue(entry.batch.account):
+            if batch.parked is None or batch.parked is self._ledger.root:
+                other = batch.head()
+                if other is not None and other.order < best.order:
+                    best = other
+        return best
 
     def _next_head(self, now: float) -> None:
         """The head is gone: the best of what is parked at the machine follows."""
         self._head = None
-        self._lines.released((self._ledger.root,))
-        parked = self._lines.parked_at(self._ledger.root)
-        best = min((e for b in parked if (e := b.head())), key=lambda e: e.order, default=None)
+        self._lines.head_gone()
+        heads = [entry for b in self._lines.waiting_for_machine() if (entry := b.head())]
+        best = min(heads, key=lambda entry: entry.order, default=None)
         if best is not None:
             self._head = Reservation(best, now, self._head_patience)
 
-    def _beside_head(self, seat: Seat, batch: Batch, now: float) -> bool:
+    def _beside_head(self, batch: Batch, now: float) -> bool:
         """Whether the batch's first entry may start without delaying the head."""
         head, entry = self._head, batch.head()
         assert head is not None
         assert entry is not None
-        kept = head.allows(entry, self._horizon, self._ledger.root.room, now)
-        if kept is None:
-            return True
-        self._lines.park(seat, batch, (self._ledger.root, kept, False))
-        return False
+        return head.allows(entry, self._horizon, self._ledger.root.room, now) is None
 
     # -- moving up ---------------------------------------------------------------------------
 
@@ -318,7 +337,7 @@ class Scheduler:
             entry = heappop(self._deadlines)[2]
             if not entry.alive or entry.batch is None or entry.order[0] == 0:
                 continue
-            seat, workflow = self._lines.seat_of(entry.batch), entry.batch.workflow
+            account, workflow = entry.batch.account, entry.batch.workflow
             self._lines.drop(entry)
             urgent = Entry(entry.works, entry.needs, (0, *entry.order[1:]), entry.gang)
             for work in entry.works:
@@ -327,34 +346,36 @@ class Scheduler:
                 self._units[entry.gang] = urgent
             if self._head is not None and self._head.entry is entry:
                 self._head.entry = urgent
-            batch = self._lines.enter(seat, urgent, workflow)
-            if seat.account.queue.sla_seconds is not None:
+            batch = self._lines.enter(account, urgent, workflow)
+            if account.queue.sla_seconds is not None:
                 self._hopeful[batch] = None
 
-    def _deadline(self, seat: Seat, entry: Entry) -> float:
-        sla = seat.account.queue.sla_seconds
+    def _deadline(self, account: Account, entry: Entry) -> float:
+        sla = account.queue.sla_seconds
         age = min(work.created_at for work in entry.works)
         return age + (self._patience if sla is None else sla * (1 - SLA_MARGIN))
 
     # -- making room -------------------------------------------------------------------------
 
-    def _make_room(self, now: float) -> tuple[Preemption, ...]:
+    def _make_room(self, now: float, starts: list[WorkId]) -> tuple[Preemption, ...]:
         """Stop running work for works that newly wait, as far as a rule allows."""
         hopeful, self._hopeful = list(self._hopeful), {}
         found: list[Preemption] = []
         units: list[victims.Unit] | None = None
         for batch in sorted(hopeful, key=_head_order):
-            entry, seat = batch.head(), self._lines.seat_of(batch)
-            if entry is None or self._lines.blocked(seat, batch) is None:
+            entry = batch.head()
+            if entry is None or self._lines.blocked(batch) is None:
                 continue
             if self._head is not None and self._head.victims:
                 break  # room is being made for another; one at a time keeps promises simple
-            units = units if units is not None else self._units_running()
+            units = units if units is not None else self._units_running(set(starts))
             newcomer = victims.Newcomer(
-                entry.works[0], seat.account, entry.needs, urgent=entry.order[0] == 0
+                entry.works[0], batch.account, entry.needs, urgent=entry.order[0] == 0
             )
             chosen = victims.choose(self._ledger, newcomer, units)
             if chosen is None:
+                if starts:
+                    self._hopeful[batch] = None  # what has just started may be asked next time
                 continue
             self._head = Reservation(entry, now, 0.0)
             for runner in chosen[0]:
@@ -363,15 +384,15 @@ class Scheduler:
                 found.append(Preemption(runner.work.id, entry.works[0].id, chosen[1]))
         return tuple(found)
 
-    def _units_running(self) -> list[victims.Unit]:
-        """Running work as units that stop together."""
+    def _units_running(self, fresh: set[WorkId]) -> list[victims.Unit]:
+        """Running work as units that stop together; never what starts in this very round."""
         alone: list[victims.Unit] = []
         gangs: dict[str, list[victims.Runner]] = {}
         for running in self._running.values():
             work = running.work
-            if running.stopping or not work.preemptable:
+            if running.stopping or not work.preemptable or work.id in fresh:
                 continue
-            runner = victims.Runner(work, running.seat.account, running.needs, running.started_at)
+            runner = victims.Runner(work, running.account, running.needs, running.started_at)
             if work.group and work.group in self._gangs.gangs:
                 gangs.setdefault(work.group, []).append(runner)
             else:
@@ -390,50 +411,50 @@ class Scheduler:
         age = work.created_at if work.workflow_created_at is None else work.workflow_created_at
         return (1, -work.priority, age, -work.rank, work.created_at, next(self._arrivals))
 
-    def _enter(self, seat: Seat, entry: Entry) -> None:
+    def _enter(self, account: Account, entry: Entry) -> None:
         work = entry.works[0]
         limited = self._limited[work.queue]
         workflow = (work.workflow or work.id) if limited else ""
-        batch = self._lines.enter(seat, entry, workflow)
-        seat.account.want(entry.needs, 1)
+        batch = self._lines.enter(account, entry, workflow)
+        account.want(entry.needs, 1)
         for member in entry.works:
             self._waiting[member.id] = entry
             if limited:
-                self._count_in(seat, member)
-        heappush(self._deadlines, (self._deadline(seat, entry), next(self._arrivals), entry))
-        queue = seat.account.queue
+                self._count_in(account, member)
+        heappush(self._deadlines, (self._deadline(account, entry), next(self._arrivals), entry))
+        queue = account.queue
         if queue.preempt is not Preempt.NEVER or queue.reclaim:
             self._hopeful[batch] = None
 
     def _drop(self, entry: Entry) -> None:
         assert entry.batch is not None
-        seat = self._lines.seat_of(entry.batch)
+        account = entry.batch.account
         self._lines.drop(entry)
-        seat.account.want(entry.needs, -1)
+        account.want(entry.needs, -1)
         for work in entry.works:
-            self._count_out(seat, work)
+            self._count_out(account, work)
 
-    def _count_in(self, seat: Seat, work: Work) -> None:
+    def _count_in(self, account: Account, work: Work) -> None:
         """A workflow holds its slot in a queue while it has works there."""
         if self._limited.get(work.queue):
-            key = (seat.account.queue.name, work.workflow or work.id)
+            key = (account.queue.name, work.workflow or work.id)
             self._live[key] = self._live.get(key, 0) + 1
 
-    def _count_out(self, seat: Seat, work: Work) -> None:
+    def _count_out(self, account: Account, work: Work) -> None:
         if not self._limited.get(work.queue):
             return
         workflow = work.workflow or work.id
-        key = (seat.account.queue.name, workflow)
+        key = (account.queue.name, workflow)
         self._live[key] = self._live.get(key, 1) - 1
         if self._live[key] <= 0:
             del self._live[key]
-            for step in seat.account.path:
+            for step in account.path:
                 if step.workflows.pop(workflow, None) is not None:
                     self._lines.slot_freed(step)
 
     # -- gangs -------------------------------------------------------------------------------
 
-    def _form(self, name: str, seat: Seat) -> None:
+    def _form(self, name: str, account: Account) -> None:
         """Put a gang in line as one entry once enough members are here."""
         if name in self._units:
             return
@@ -443,7 +464,7 @@ class Scheduler:
         total = sum((work.requests for work in members), Resources()).items
         entry = Entry(members, total, min(self._order(work) for work in members), name)
         self._units[name] = entry
-        self._enter(seat, entry)
+        self._enter(account, entry)
 
     def _started_gang(self, entry: Entry) -> None:
         """The gang runs; members beyond its minimum go on alone."""
@@ -452,8 +473,8 @@ class Scheduler:
             return
         del self._units[entry.gang]
         for work in list(self._gangs.waiting.get(entry.gang, {}).values()):
-            seat = self._leaves[work.queue]
-            self._enter(seat, Entry((work,), work.requests.items, self._order(work)))
+            account = self._leaves[work.queue]
+            self._enter(account, Entry((work,), work.requests.items, self._order(work)))
 
     def _break_up(self, unit: Entry, leaver: WorkId) -> None:
         """A member of a waiting gang leaves; the others may still be enough."""
@@ -476,18 +497,18 @@ class Scheduler:
         self._units, self._deadlines = {}, []
         self._build(tree, capacity)
         for old in running:
-            seat = self._leaves.get(old.work.queue) or old.seat
-            self._count_in(seat, old.work)
-            self._run(seat, old.work, old.started_at)
+            account = self._leaves.get(old.work.queue) or old.account
+            self._count_in(account, old.work)
+            self._run(account, old.work, old.started_at)
             self._running[old.work.id].stopping = old.stopping
         for work in _works(waiting):
-            seat_now = self._leaves.get(work.queue)
+            account_now = self._leaves.get(work.queue)
             if work.group and not self._gangs.formed(work.group):
                 self._waiting[work.id] = work
-                if seat_now is not None:
-                    self._form(work.group, seat_now)
-            elif seat_now is not None:
-                self._enter(seat_now, Entry((work,), work.requests.items, self._order(work)))
+                if account_now is not None:
+                    self._form(work.group, account_now)
+            elif account_now is not None:
+                self._enter(account_now, Entry((work,), work.requests.items, self._order(work)))
             else:
                 self._waiting[work.id] = work
 

@@ -31,6 +31,16 @@ DEFAULT_NAMESPACE = "default"
 Key = tuple[str, str]
 """Namespace and name."""
 
+PRIORITY_CLASSES: Mapping[str, int] = {
+    "system-node-critical": 2_000_001_000,
+    "system-cluster-critical": 2_000_000_000,
+    "critical": 1000,
+    "high": 100,
+    "normal": 10,
+    "low": 1,
+}
+"""Kubernetes' own two, and ours."""
+
 N = TypeVar("N", WorkflowTemplate, ConfigMap, Secret, PersistentVolumeClaim)
 
 
@@ -44,6 +54,8 @@ class Library:
     config_maps: Mapping[Key, ConfigMap] = field(default_factory=dict)
     secrets: Mapping[Key, Secret] = field(default_factory=dict)
     volume_claims: Mapping[Key, PersistentVolumeClaim] = field(default_factory=dict)
+    priority_classes: Mapping[str, int] = field(default_factory=lambda: PRIORITY_CLASSES)
+    """Names that ``priorityClassName`` may have, and what they are worth."""
 
     @classmethod
     def of(cls, bundle: Bundle, *, namespace: str = DEFAULT_NAMESPACE) -> Library:
@@ -62,6 +74,7 @@ class Library:
             config_maps=self._joined(self.config_maps, bundle.config_maps),
             secrets=self._joined(self.secrets, bundle.secrets),
             volume_claims=self._joined(self.volume_claims, bundle.volume_claims),
+            priority_classes={**self.priority_classes, **_priority_classes(bundle)},
         )
 
     def _joined(self, known: Mapping[Key, N], added: Iterable[Parsed[N]]) -> dict[Key, N]:
@@ -110,3 +123,13 @@ class Library:
     def volume_claim(self, name: str, *, namespace: str = "") -> PersistentVolumeClaim | None:
         """Give a claim by name."""
         return self.volume_claims.get(self._key(namespace, name))
+
+
+def _priority_classes(bundle: Bundle) -> dict[str, int]:
+    """Read the PriorityClass documents of a bundle."""
+    found: dict[str, int] = {}
+    for each in bundle.others:
+        meta, value = each.value.get("metadata"), each.value.get("value", 0)
+        if each.value.get("kind") == "PriorityClass" and isinstance(meta, dict):
+            found[str(meta.get("name", ""))] = value if isinstance(value, int) else 0
+    return found

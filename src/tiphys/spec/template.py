@@ -87,8 +87,6 @@ class TaggedText:
     parts: tuple[tuple[str, _Tag], ...] = field(repr=False)
     """Each tag with the text before it."""
     tail: str = field(repr=False)
-    simple: bool = field(repr=False)
-    """No expression tags: nothing has to be expanded."""
 
     def render(
         self,
@@ -171,18 +169,17 @@ class _Rule:
     def expression(self, tag: _Expression) -> str:
         """Run an expression tag."""
         prepared = tag.prepare(json_text=self.json_text)
-        if self.environment is None:
-            self.environment = {**ARGO_FUNCTIONS, **expand(self.values)}
-        missing = [path for path in prepared.program.order if not _has(self.environment, path)]
+        environment = self.expanded()
+        missing = [path for path in prepared.program.order if not _has(environment, path)]
         for path in missing:
             name = ".".join(path)
             if self.strict(name):
                 raise ExpressionError(f"failed to evaluate expression: {name} is missing")
         as_written = "{{" + tag.raw + "}}"
-        if missing and any(not _has(self.environment, path) for path in prepared.late):
+        if missing and any(not _has(environment, path) for path in prepared.late):
             return as_written
         try:
-            result = self.result(prepared.program)
+            result = self.result(prepared.program, environment)
         except ExpressionLimitError:
             raise
         except ExpressionError:
@@ -191,10 +188,16 @@ class _Rule:
             raise
         return self.written(result)
 
-    def result(self, program: Program) -> object:
+    def expanded(self) -> dict[str, object]:
+        """Give the values as nested maps, made at the first expression of a rendering."""
+        if self.environment is None:
+            self.environment = {**ARGO_FUNCTIONS, **expand(self.values)}
+        return self.environment
+
+    def result(self, program: Program, environment: dict[str, object]) -> object:
         """Evaluate; nil is an error too."""
         try:
-            value = program.evaluate(self.environment or {}, self.host)
+            value = program.evaluate(environment, self.host)
         except ExpressionLimitError:
             raise
         except ExpressionError as error:
@@ -251,7 +254,6 @@ def _compile(text: str) -> TaggedText:
         tags=tuple(tag.raw for _, tag in parts),
         parts=tuple(parts),
         tail=text[position:],
-        simple=all(isinstance(tag, _Simple) for _, tag in parts),
     )
 
 
@@ -301,21 +303,26 @@ def _within(part: list[tuple[Kind, str]], whole: list[tuple[Kind, str]]) -> bool
 def expand(values: Mapping[str, object]) -> dict[str, object]:
     """Turn dotted keys into nested maps; where both ``a`` and ``a.b`` exist, ``a`` is dropped."""
     root: dict[str, object] = {}
-    made = {id(root)}
-    # Shorter keys sort first, so a parent is there to be replaced before its child comes.
+    nodes = {"": root}
+    # A key sorts before all keys that begin with it, so a child comes last and wins.
     for key in sorted(values):
-        node = root
-        *parents, last = key.split(".")
-        for part in parents:
-            below = node.get(part)
-            if not isinstance(below, dict) or id(below) not in made:
-                below = {}
-                made.add(id(below))
-                node[part] = below
-            node = below
-        if id(node.get(last)) not in made:
-            node[last] = values[key]
+        parent, _, last = key.rpartition(".")
+        node = nodes.get(parent)
+        if node is None:
+            node = _node(nodes, parent)
+        node[last] = values[key]
     return root
+
+
+def _node(nodes: dict[str, dict[str, object]], path: str) -> dict[str, object]:
+    """Make the map at ``path``, and those above it that are not there yet."""
+    parent, _, last = path.rpartition(".")
+    above = nodes.get(parent)
+    if above is None:
+        above = _node(nodes, parent)
+    made: dict[str, object] = {}
+    above[last] = nodes[path] = made
+    return made
 
 
 def _has(environment: Mapping[str, object], path: tuple[str, ...]) -> bool:

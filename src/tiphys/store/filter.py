@@ -18,7 +18,7 @@ class Clause(msgspec.Struct, frozen=True):
 
     text: str
     values: list[object]
-    created_at: str = "w.created_at"
+    at: str = "w.created_at"
     number: str = "w.number"
 
 
@@ -36,11 +36,11 @@ def where(wanted: WorkflowFilter) -> Clause:
     text = " AND ".join(text for text, _ in pieces)
     text = f" WHERE {text}" if text else ""
     values = [value for _, values in pieces for value in values]
-    if driver is None:
-        return Clause(text, values)
-    # Named t, not l or d: other labels and the documents have those names.
-    join = " JOIN labels t ON t.workflow = w.number"
-    return Clause(join + text, values, "t.created_at", "t.workflow")
+    if driver is not None:
+        text = f" JOIN labels t ON t.workflow = w.number{text}"
+    if wanted.finished_before is not None:
+        return Clause(text, values, "w.finished_at")
+    return Clause(text, values, *(("t.created_at", "t.workflow") if driver else ()))
 
 
 def _drives(requirement: Requirement) -> bool:
@@ -82,9 +82,12 @@ def _label(requirement: Requirement) -> Piece:
         return _phase_label(requirement)
     if requirement.name == COMPLETED_LABEL:
         return _completed_label(requirement)
-    # Labels carry the time of creation so that they can drive a list in its order.
-    text = "l.workflow = w.number AND l.created_at = w.created_at AND l.name = ?"
-    values: list[object] = [requirement.name]
+    if requirement.wanted and requirement.values is not None:
+        # The label finds its workflows: the cost is that of the matches, not of the list.
+        among, values = _among("l.value", requirement.values)
+        text = f"w.number IN (SELECT l.workflow FROM labels l WHERE l.name = ? AND {among})"
+        return text, [requirement.name, *values]
+    text, values = "l.workflow = w.number AND l.name = ?", [requirement.name]
     if requirement.values is not None:
         among, more = _among("l.value", requirement.values)
         text, values = f"{text} AND {among}", values + more

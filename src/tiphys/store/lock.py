@@ -1,8 +1,8 @@
 """The lock on a data directory: one owner at a time.
 
 A ``flock`` goes away with its process, however that ends, so a lock is never stale. Where the file
-system does not keep the promise, or somebody removes the file, the epoch (`store.store`) still keeps a
-former owner from writing.
+system does not keep the promise, or somebody removes the file, the epoch (`store.store`) still
+keeps a former owner from writing.
 """
 
 from __future__ import annotations

@@ -97,8 +97,8 @@ NODES_PAGE = (
     "SELECT number, id, phase, type, name, body FROM nodes WHERE number > ? AND number < ?"
     " ORDER BY number LIMIT ?"
 )
-NODE_NUMBERS = "SELECT number FROM nodes WHERE number >= ? AND number < ? ORDER BY number"
-NODE_BY_NUMBER = "SELECT number, id, phase, type, name, body FROM nodes WHERE number = ?"
+
+
 NODE_BY_ID = (
     "SELECT number, id, phase, type, name, body FROM nodes"
     " WHERE number >= ? AND number < ? AND id = ?"

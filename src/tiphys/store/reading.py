@@ -1,7 +1,7 @@
 """What is read from the store, over any connection. Nothing here writes.
 
-A row that cannot be decoded does not stop the others: it comes back with what could be read of it, and
-``quarantine`` says what is wrong.
+A row that cannot be decoded does not stop the others: it comes back with what could be read of it,
+and ``quarantine`` says what is wrong.
 """
 
 from __future__ import annotations
@@ -66,6 +66,24 @@ def _salvage(fields: dict[str, Any], kind: type[Some], problems: list[str]) -> S
     return kind(**sound)
 
 
+def fetch(connection: sqlite3.Connection, text: str, values: Sequence[object] = ()) -> list[Any]:
+    """Read all rows; a text that is not UTF-8 is read with marks in place of the bad bytes."""
+    try:
+        return connection.execute(text, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+    connection.text_factory = _lenient
+    try:
+        return connection.execute(text, values).fetchall()
+    finally:
+        connection.text_factory = str
+
+
+def _lenient(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
 def list_workflows(
     connection: sqlite3.Connection,
     wanted: WorkflowFilter,
@@ -78,10 +96,10 @@ def list_workflows(
     clause = where(wanted)
     way = "DESC" if newest_first else "ASC"
     text = (
-        f"{query.SELECT_SUMMARY}{clause.text} ORDER BY {clause.created_at} {way},"
+        f"{query.SELECT_SUMMARY}{clause.text} ORDER BY {clause.at} {way},"
         f" {clause.number} {way} LIMIT ? OFFSET ?"
     )
-    found = connection.execute(text, (*clause.values, limit, offset)).fetchall()
+    found = fetch(connection, text, (*clause.values, limit, offset))
     return [decode_row(query.SUMMARY_COLUMNS, row, WorkflowSummary) for row in found]
 
 
@@ -112,14 +130,13 @@ def _latest(connection: sqlite3.Connection, namespace: str) -> Any:
         number = connection.execute(query.LATEST_NUMBER_IN, (namespace,)).fetchone()
     else:
         number = connection.execute(query.LATEST_NUMBER).fetchone()
-    return number and connection.execute(query.WORKFLOW_BY_NUMBER, number).fetchone()
+    found = fetch(connection, query.WORKFLOW_BY_NUMBER, number) if number else []
+    return found[0] if found else None
 
 
 def _named(connection: sqlite3.Connection, key: str, namespace: str) -> Any:
-    found = connection.execute(query.WORKFLOW_BY_UID, (key,)).fetchone()
-    if found is not None:
-        return found if namespace in {"", found[2]} else None
-    rows = connection.execute(query.WORKFLOWS_BY_NAME, (key,)).fetchall()
+    rows = fetch(connection, query.WORKFLOW_BY_UID, (key,))
+    rows = rows or fetch(connection, query.WORKFLOWS_BY_NAME, (key,))
     rows = [row for row in rows if namespace in {"", row[2]}]
     if len(rows) > 1:
         places = ", ".join(sorted(str(row[2]) for row in rows))
@@ -133,7 +150,7 @@ def _not_found(connection: sqlite3.Connection, key: str, namespace: str) -> str:
     where_text = f" in namespace {namespace}" if namespace else ""
     if key == LATEST:
         return f"there are no workflows{where_text}"
-    names = (row[0] for row in connection.execute(query.RECENT_NAMES))
+    names = (row[0] for row in fetch(connection, query.RECENT_NAMES))
     close = get_close_matches(key, [name for name in names if isinstance(name, str)])
     hint = f"; did you mean {', '.join(close)}?" if close else ""
     return f"there is no workflow {key[:200]!r}{where_text}{hint}"
@@ -142,7 +159,7 @@ def _not_found(connection: sqlite3.Connection, key: str, namespace: str) -> str:
 def list_unfinished(connection: sqlite3.Connection) -> list[WorkflowRow]:
     """List everything that has not ended, with its documents, in the order of submission."""
     try:
-        found = connection.execute(query.UNFINISHED).fetchall()
+        found = fetch(connection, query.UNFINISHED)
     except sqlite3.DatabaseError:
         return _unfinished_one_by_one(connection)
     return [decode_row(query.ROW_COLUMNS, row, WorkflowRow) for row in found]
@@ -154,7 +171,7 @@ def _unfinished_one_by_one(connection: sqlite3.Connection) -> list[WorkflowRow]:
     rows = []
     for number in numbers:
         try:
-            found = connection.execute(query.WORKFLOW_BY_NUMBER, (number,)).fetchone()
+            (found,) = fetch(connection, query.WORKFLOW_BY_NUMBER, (number,))
             rows.append(decode_row(query.ROW_COLUMNS, found, WorkflowRow))
         except sqlite3.DatabaseError as error:
             rows.append(_unreadable(connection, number, error))
@@ -164,7 +181,7 @@ def _unfinished_one_by_one(connection: sqlite3.Connection) -> list[WorkflowRow]:
 def _unreadable(connection: sqlite3.Connection, number: int, error: Exception) -> WorkflowRow:
     fields: dict[str, Any] = {"uid": "", "name": f"number {number}", "namespace": ""}
     try:
-        found = connection.execute(query.SUMMARY_BY_NUMBER, (number,)).fetchone()
+        (found,) = fetch(connection, query.SUMMARY_BY_NUMBER, (number,))
         summary = decode_row(query.SUMMARY_COLUMNS, found, WorkflowSummary)
         fields = msgspec.structs.asdict(summary)
     except sqlite3.DatabaseError:
@@ -186,7 +203,7 @@ def nodes_page(
 ) -> list[NodeRow]:
     """List up to ``size`` nodes behind place ``after``, in the order of creation."""
     first, end = bounds(number)
-    found = connection.execute(query.NODES_PAGE, (first + after, end, size)).fetchall()
+    found = fetch(connection, query.NODES_PAGE, (first + after, end, size))
     return [_node(uid, row) for row in found]
 
 
@@ -195,8 +212,8 @@ def find_node(
 ) -> NodeRow | None:
     """Find a node by id. There is no index on ids (it would double the cost of a new node):
     the workflow's own nodes are searched."""
-    found = connection.execute(query.NODE_BY_ID, (*bounds(number), node_id)).fetchone()
-    return found and _node(uid, found)
+    found = fetch(connection, query.NODE_BY_ID, (*bounds(number), node_id))
+    return _node(uid, found[0]) if found else None
 
 
 def _node(uid: str, row: tuple[Any, ...]) -> NodeRow:
@@ -215,7 +232,7 @@ def list_events(
     connection: sqlite3.Connection, uid: str, number: int, after: int, limit: int
 ) -> list[EventRow]:
     """List events behind number ``after``."""
-    found = connection.execute(query.EVENTS, (number, after, limit)).fetchall()
+    found = fetch(connection, query.EVENTS, (number, after, limit))
     return [
         EventRow(uid=uid, number=n, at=at, kind=kind, node=node, text=text)
         for n, at, kind, node, text in found
@@ -225,9 +242,9 @@ def list_events(
 def list_objects(connection: sqlite3.Connection, kind: str | None) -> list[ObjectRow]:
     """List objects, of one kind or all."""
     if kind is None:
-        found = connection.execute(query.OBJECTS).fetchall()
+        found = fetch(connection, query.OBJECTS)
     else:
-        found = connection.execute(query.OBJECTS_OF_KIND, (kind,)).fetchall()
+        found = fetch(connection, query.OBJECTS_OF_KIND, (kind,))
     return [
         ObjectRow(kind=kind, namespace=namespace, name=name, body=body, at=at)
         for kind, namespace, name, body, at in found

@@ -158,4 +158,5 @@ class WorkflowFilter(msgspec.Struct, kw_only=True, frozen=True):
     before: float | None = None
     """Created before."""
     finished_before: float | None = None
+    """Ended before; such a list is in the order of ends instead of creation."""
     queue: str = ""

@@ -6,11 +6,12 @@ PostgreSQL will differ in little more than BLOB and WITHOUT ROWID.
 Why they look so:
 
 - A workflow has a small whole number. A node's key is that number and its place in the order of
-  creation in one integer, so that new nodes are appended to the end of the table, a workflow's nodes
-  lie together in the order in which they are wanted, and a changed body is rewritten in place. Of
-  six layouts measured it is the fastest to insert (by 2 to 12 times) and to update.
+  creation in one integer, so that new nodes go to the end of the table, a workflow's nodes lie
+  together in the order in which they are wanted, and a changed body is rewritten in place. Of the
+  eight layouts measured it is the fastest to write (docs/adr/0002-raw-sql.md).
 - Documents lie apart from the columns that lists read and that change.
-- Labels carry the time of creation, so that a label drives a list in its order.
+- Labels carry the time of creation, so that a label drives a list in its order. Indexes that end in
+  names answer a search for part of a name without reading the rows.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ CREATE TABLE workflows (
     quarantine TEXT NOT NULL
 );
 CREATE UNIQUE INDEX workflows_by_name ON workflows (name, namespace);
-CREATE INDEX workflows_by_creation ON workflows (created_at);
-CREATE INDEX workflows_by_phase ON workflows (phase, created_at);
-CREATE INDEX workflows_by_namespace ON workflows (namespace, created_at);
+CREATE INDEX workflows_by_creation ON workflows (created_at, number, name);
+CREATE INDEX workflows_by_phase ON workflows (phase, created_at, number);
+CREATE INDEX workflows_by_namespace ON workflows (namespace, created_at, number, name);
+CREATE INDEX workflows_by_end ON workflows (finished_at);
 
 CREATE TABLE documents (
     workflow INTEGER PRIMARY KEY,
@@ -66,6 +68,7 @@ CREATE TABLE labels (
     workflow INTEGER NOT NULL,
     PRIMARY KEY (name, value, created_at, workflow)
 ) WITHOUT ROWID;
+CREATE INDEX labels_by_workflow ON labels (workflow, name, value);
 
 CREATE TABLE nodes (
     number INTEGER PRIMARY KEY,

@@ -1,7 +1,8 @@
 """SQLite connections: one that writes, a pool of those that read, and the translation of errors.
 
-One connection owns all writes *and* all checkpoints, readers are opened read-only, and memory mapping
-stays off: SQLite before 3.51.3 can damage a database when two connections reset its log at once.
+One connection owns all writes *and* all checkpoints, readers are opened read-only, and memory
+mapping stays off: SQLite before 3.51.3 can damage a database when two connections reset its log at
+once.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _STATEMENTS = 256
 def connect_writer(path: Path) -> sqlite3.Connection:
     """Open the one connection that writes, and create the file if there is none.
 
-    The file is for its owner's eyes only: it may hold secrets. SQLite gives the same mode to its log.
+    The file is for its owner's eyes only: it may hold secrets. SQLite gives its log the same mode.
     """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = sqlite3.connect(

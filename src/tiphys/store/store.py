@@ -1,26 +1,22 @@
 """The store: everything that must survive, in one folder.
 
 One process at a time owns the folder and writes, with one transaction for everything that changed
-(group commit). Any number of processes and threads read beside it. Each owner has a higher epoch than
-the one before; a former owner that does not know of its successor is refused (``StaleEpochError``).
+(group commit). Any number of processes and threads read beside it. Each owner has a higher epoch
+than the one before; a former owner that does not know of its successor is refused
+(``StaleEpochError``).
 
 This is SQLite's; the contract suite (tests/contract/test_store.py) is what another must keep.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn
 
-from tiphys.errors import NotFoundError, StaleEpochError, StoreError
-from tiphys.store import query, reading, sqlite, writing
-from tiphys.store.lock import FolderLock
-from tiphys.store.migrate import check_readable, migrate
+from tiphys.errors import NotFoundError, StoreError
+from tiphys.store import query, reading, sqlite
+from tiphys.store.migrate import check_readable
 from tiphys.store.row import (
     Batch,
     EventRow,
@@ -31,10 +27,11 @@ from tiphys.store.row import (
     WorkflowRow,
     WorkflowSummary,
 )
+from tiphys.store.writer import Writer
 
 ALL = WorkflowFilter()
 _PAGE = 2000
-"""Nodes read at once: no read transaction outlives a page, so a slow reader cannot make the log grow."""
+"""Nodes read at once. No read outlives a page, so a slow reader cannot make the log grow."""
 
 
 class Store:
@@ -47,7 +44,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path, *, owner: bool) -> Store:
-        """Open the store of ``folder``: to write and read it, or beside an owner to read it only."""
+        """Open the store of ``folder``: as its owner, or beside one to read only."""
         path = folder / sqlite.NAME
         if owner:
             return cls(path, sqlite.Readers(path), Writer.open(folder, path))
@@ -74,7 +71,7 @@ class Store:
     def commit(self, batch: Batch) -> frozenset[str]:
         """Write all of ``batch`` durably, or nothing.
 
-        Gives the uids in it that no workflow has (deleted in the meantime): their rows are left out.
+        Gives the uids in it that no workflow has (deleted meanwhile): their rows are left out.
         """
         return self._owner().commit(batch)
 
@@ -203,93 +200,3 @@ class Store:
         if self._writer is None:
             raise StoreError(f"{self.path} is open for reading only")
         return self._writer
-
-
-class Writer:
-    """The one connection that writes, its epoch, and the lock on the folder."""
-
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: FolderLock) -> None:
-        self._path = path
-        self._connection = connection
-        self._folder = lock
-        self._turn = threading.Lock()
-        self.epoch = 0
-        self._numbers = self._take_over()
-
-    @classmethod
-    def open(cls, folder: Path, path: Path) -> Writer:
-        """Take the folder over, and bring its tables up to date."""
-        _make_folder(folder)
-        lock = FolderLock.take(folder)
-        connection = None
-        try:
-            with sqlite.translated(path):
-                connection = sqlite.connect_writer(path)
-                return cls(path, connection, lock)
-        except BaseException:
-            if connection is not None:
-                connection.close()
-            lock.release()
-            raise
-
-    def _take_over(self) -> writing.Numbers:
-        connection = self._connection
-        with sqlite.transaction(connection):
-            migrate(connection, self._path)
-            connection.execute(query.RAISE_EPOCH)
-            self.epoch = connection.execute(query.EPOCH).fetchone()[0]
-        return writing.Numbers(connection)
-
-    def commit(self, batch: Batch) -> frozenset[str]:
-        """Write all of ``batch``, or nothing."""
-        numbers = self._numbers
-        with self._turn, sqlite.translated(self._path):
-            numbers.missing = set()
-            try:
-                with sqlite.transaction(self._connection):
-                    self._check_epoch()
-                    writing.write(self._connection, batch, numbers)
-            except BaseException:
-                numbers.forget(writing.touched(batch))
-                raise
-            numbers.trim()
-            return frozenset(numbers.missing)
-
-    def sweep(self) -> bool:
-        """Remove a part of what deleted workflows left."""
-        with self._turn, sqlite.translated(self._path):
-            if self._connection.execute(query.FIRST_GARBAGE).fetchone()[0] is None:
-                return False
-            with sqlite.transaction(self._connection):
-                self._check_epoch()
-                return writing.sweep(self._connection, writing.SWEEP_SIZE)
-
-    def _check_epoch(self) -> None:
-        """Refuse to write after a newer owner; the transaction keeps others from coming between."""
-        found = self._connection.execute(query.EPOCH).fetchone()[0]
-        if found != self.epoch:
-            self._refuse(found)
-
-    def _refuse(self, found: int) -> NoReturn:
-        raise StaleEpochError(
-            f"{self._path} has a newer owner (epoch {found}, ours is {self.epoch});"
-            " nothing was written"
-        )
-
-    def close(self) -> None:
-        """Close the connection, then let the folder go."""
-        with self._turn:
-            self._connection.close()
-            self._folder.release()
-
-
-def _make_folder(folder: Path) -> None:
-    """Create ``folder``, for its owner only, so that it survives power loss."""
-    if folder.is_dir():
-        return
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -7,6 +7,7 @@ history. Tests, property tests, benchmarks and the simulator stand on it.
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
@@ -37,6 +38,9 @@ class Outcome:
     seconds: float = 1.0
     result: str | None = None
     parameters: dict[str, str] = field(default_factory=dict)
+    artifacts: dict[str, str] = field(default_factory=dict)
+    """Names of output artifacts and the keys under which they were stored."""
+    containers: tuple[ev.ContainerEnded, ...] = ()
     exit_code: int | None = None
     message: str = ""
     ready: bool = False
@@ -78,7 +82,8 @@ class Harness:
         self.observers: list[Callable[[Harness, Effects], None]] = []
         self._slots = slots
         self._busy: set[tuple[str, int]] = set()
-        self._waiting: list[cm.StartNode] = []
+        self._waiting: deque[cm.StartNode] = deque()
+        self._asked: set[tuple[str, int]] = set()
         self._later: list[tuple[float, int, ev.Event]] = []
         self._order = count()
         self._locks = LockTable()
@@ -185,7 +190,11 @@ class Harness:
 
     def _acquire(self, command: cm.AcquireLocks) -> ev.Event:
         answer = self._locks.acquire(
-            (self.run.uid, command.holder), command.locks, priority=0, created_at=NOON
+            (self.run.uid, command.holder),
+            command.locks,
+            priority=0,
+            created_at=NOON,
+            held=command.held,
         )
         if isinstance(answer, Waiting):
             return ev.LocksAwaited(
@@ -202,13 +211,16 @@ class Harness:
             yield ev.LocksGranted(at=self.now, holder=each)
 
     def _queue(self, command: cm.StartNode) -> None:
-        if (command.node, command.attempt) not in self._busy:
+        key = (command.node, command.attempt)
+        # A run that was taken up asks again for what it had asked for.
+        if key not in self._asked:
+            self._asked.add(key)
             self._waiting.append(command)
 
     def _fill(self) -> None:
         """Start what there is room for."""
         while self._waiting and len(self._busy) < self._slots:
-            command = self._waiting.pop(0)
+            command = self._waiting.popleft()
             key = (command.node, command.attempt)
             if key in self.stopped:
                 continue
@@ -239,6 +251,7 @@ class Harness:
             phase=outcome.phase,
             message=outcome.message,
             outputs=_outputs(outcome, command),
+            containers=outcome.containers,
             **facts,
         )
         self._push(end, ended)
@@ -273,10 +286,21 @@ def _outputs(outcome: Outcome, command: cm.StartNode) -> model.Outputs:
     code = outcome.exit_code
     if code is None:
         code = 0 if outcome.phase == "Succeeded" else 1
+    declared = command.template.outputs
+    published = {
+        each.name: each.global_name for each in (*declared.parameters, *declared.artifacts)
+    }
     return model.Outputs(
         exit_code=str(code),
         result=outcome.result if command.capture_result else None,
         parameters=tuple(
-            model.Parameter(name=name, value=value) for name, value in outcome.parameters.items()
+            model.Parameter(name=name, value=value, global_name=published.get(name, ""))
+            for name, value in outcome.parameters.items()
+        ),
+        artifacts=tuple(
+            model.Artifact(
+                name=name, s3=model.S3Artifact(key=key), global_name=published.get(name, "")
+            )
+            for name, key in outcome.artifacts.items()
         ),
     )

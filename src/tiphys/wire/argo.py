@@ -46,6 +46,7 @@ class Header(Protocol):
     annotations: dict[str, str]
     shutdown: str
     suspended: bool
+    quarantine: str
     manifest: bytes
     spec: bytes
     outputs: bytes | None
@@ -121,7 +122,7 @@ class _Manifest(msgspec.Struct, rename="camel"):
 
 
 class _Reference(msgspec.Struct, rename="camel"):
-    workflow_template_ref: msgspec.Raw | None = None
+    workflow_template_ref: dict[str, Any] | None = None
 
 
 _encoder = msgspec.json.Encoder()
@@ -205,7 +206,7 @@ def timestamp(at: float) -> str:
 
 
 def _workflow(row: Header, nodes: Iterable[Node]) -> WorkflowObject:
-    manifest = _manifest_decoder.decode(row.manifest) if row.manifest else _Manifest()
+    manifest = _manifest(row)
     return WorkflowObject(
         api_version=manifest.api_version,
         kind=manifest.kind,
@@ -213,6 +214,15 @@ def _workflow(row: Header, nodes: Iterable[Node]) -> WorkflowObject:
         spec=_spec(row, manifest.spec),
         status=_workflow_status(row, manifest.spec, node_statuses(nodes)),
     )
+
+
+def _manifest(row: Header) -> _Manifest:
+    try:
+        return _manifest_decoder.decode(row.manifest) if row.manifest else _Manifest()
+    except msgspec.DecodeError:
+        if row.quarantine:
+            return _Manifest()  # Damaged: its header can still be shown.
+        raise
 
 
 def _metadata(row: Header, submitted: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,7 +257,7 @@ def _spec(row: Header, submitted: msgspec.Raw) -> msgspec.Raw | dict[str, Any]:
 def _workflow_status(
     row: Header, spec: msgspec.Raw, nodes: dict[str, NodeStatus]
 ) -> WorkflowStatus:
-    referring = _reference_decoder.decode(spec).workflow_template_ref is not None
+    referring = bool(_reference_decoder.decode(spec).workflow_template_ref)
     return WorkflowStatus(
         phase=row.phase,
         started_at=None if row.started_at is None else timestamp(row.started_at),
@@ -255,17 +265,31 @@ def _workflow_status(
         progress=row.progress,
         message=row.message,
         nodes=nodes,
-        outputs=msgspec.Raw(row.outputs) if row.outputs else None,
+        outputs=_document(row, row.outputs),
         conditions=_conditions(row, nodes.values()),
-        stored_workflow_template_spec=msgspec.Raw(row.spec) if referring and row.spec else None,
+        stored_workflow_template_spec=_document(row, row.spec) if referring else None,
     )
 
 
+def _document(row: Header, text: bytes | None) -> msgspec.Raw | None:
+    """Pass a document on as it is; one of a damaged row only if it is JSON at all."""
+    if not text:
+        return None
+    if row.quarantine:
+        try:
+            msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return None
+    return msgspec.Raw(text)
+
+
 def _conditions(row: Header, nodes: Iterable[NodeStatus]) -> list[Condition]:
-    if not row.phase:
-        return []
-    running = any(node.type == "Pod" and node.phase == "Running" for node in nodes)
-    conditions = [Condition("PodRunning", "True" if running else "False")]
+    conditions = []
+    if row.phase:
+        running = any(node.type == "Pod" and node.phase == "Running" for node in nodes)
+        conditions.append(Condition("PodRunning", "True" if running else "False"))
     if row.phase in _ENDED:
         conditions.append(Condition("Completed", "True"))
+    if row.quarantine:
+        conditions.append(Condition("SpecError", "True", row.quarantine))
     return conditions

@@ -1,4 +1,4 @@
-module tiphys.dev/oracle/expression
+module tiphys/oracle/expression
 
 go 1.24.10
 

@@ -9,8 +9,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
+	"strings"
 
 	"github.com/Knetic/govaluate"
+	"github.com/argoproj/argo-workflows/v4/util/expr/argoexpr"
 	exprenv "github.com/argoproj/argo-workflows/v4/util/expr/env"
 	"github.com/argoproj/argo-workflows/v4/util/logging"
 	"github.com/argoproj/argo-workflows/v4/util/template"
@@ -63,6 +66,8 @@ func reply(ctx context.Context, q question) (a answer) {
 		value, err = evaluate(q)
 	case "when":
 		value, err = condition(q.Text)
+	case "depends":
+		value, err = depends(q)
 	case "template":
 		value, err = render(ctx, q)
 	default:
@@ -103,6 +108,24 @@ func condition(text string) (any, error) {
 		return nil, err
 	}
 	return second.Evaluate(nil)
+}
+
+// results has the fields that a "depends" may name, as in Argo's controller.
+type results struct {
+	Succeeded, Failed, Errored, Skipped, Omitted, Daemoned, AnySucceeded, AllFailed bool
+}
+
+// depends decides a condition whose bare names are already written out.
+func depends(q question) (any, error) {
+	scope := map[string]results{}
+	for name, found := range q.Values {
+		task := results{}
+		for _, result := range found.([]any) {
+			reflect.ValueOf(&task).Elem().FieldByName(result.(string)).SetBool(true)
+		}
+		scope[strings.ReplaceAll(name, "-", "_")] = task
+	}
+	return argoexpr.EvalBool(strings.ReplaceAll(q.Text, "-", "_"), scope)
 }
 
 func render(ctx context.Context, q question) (any, error) {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from tiphys.artifacts import Egress
 from tiphys.artifacts.egress import EgressPolicy
 from tiphys.errors import ArtifactError, ConfigError, EgressDeniedError
 
@@ -90,3 +92,9 @@ def test_a_host_that_is_unknown_is_an_error() -> None:
 def test_a_network_that_is_none_is_a_mistake_of_the_configuration() -> None:
     with pytest.raises(ConfigError, match=r"egress\.allow"):
         EgressPolicy(["10.0.0.0/99"])
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/99", "example.org/path", ""])
+def test_such_a_mistake_is_found_when_the_configuration_is_read(text: str) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"allow": [text]}, Egress)

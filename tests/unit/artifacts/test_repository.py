@@ -114,6 +114,51 @@ def test_every_kind_of_repository_gives_its_kind_of_location(
     assert key_of(location) == key
 
 
+@pytest.mark.parametrize(
+    ("key_format", "key"),
+    [
+        ("", "wf/pod/x.tgz"),
+        ("fixed/place", "fixed/place/x.tgz"),
+        ("{{workflow.name}}-{{pod.name}}", "w-p/x.tgz"),
+        ("{{workflow.unknown}}", "wf/pod/x.tgz"),
+    ],
+)
+def test_a_key_format_is_filled_or_else_the_default_counts(
+    tmp_path: Path, key_format: str, key: str
+) -> None:
+    home = msgspec.convert({"local": {"keyFormat": key_format}}, ArtifactRepository)
+    values = {"workflow.name": "w", "pod.name": "p"} if key_format else {}
+
+    resolved = make(tmp_path).resolve(
+        model.Artifact(name="x"),
+        namespace=SPACE,
+        repository=home,
+        default_key="wf/pod",
+        values=values,
+    )
+    assert key_of(resolved) == key
+
+
+def test_an_archive_location_that_only_speaks_of_logs_names_no_place(tmp_path: Path) -> None:
+    resolved = make(tmp_path).resolve(
+        model.Artifact(name="x"),
+        namespace=SPACE,
+        repository=model.ArtifactLocation(archive_logs=True),
+        default_key="wf/pod",
+    )
+
+    assert resolved.local == model.LocalArtifact(key="wf/pod/x.tgz")
+
+
+def test_the_key_of_an_archive_location_is_the_folder(tmp_path: Path) -> None:
+    home = model.ArtifactLocation(local=model.LocalArtifact(key="own/folder"))
+
+    resolved = make(tmp_path).resolve(
+        model.Artifact(name="x"), namespace=SPACE, repository=home, default_key="wf/pod"
+    )
+    assert key_of(resolved) == "own/folder/x.tgz"
+
+
 def test_an_artifact_with_its_own_location_stays_as_it_is(tmp_path: Path) -> None:
     artifact = model.Artifact(name="x", http=model.HTTPArtifact(url="http://h/x"))
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
+import socket
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -64,16 +68,26 @@ class Handler(BaseHTTPRequestHandler):
         """Stay silent."""
 
 
+class Quiet(ThreadingHTTPServer):
+    """A server whose threads end with it, and which does not report broken connections."""
+
+    daemon_threads = False
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Stay silent."""
+
+
 @pytest.fixture
 def make_site() -> Iterator[Callable[..., Site]]:
     servers = []
 
-    def make(host: str = "127.0.0.1", port: int = 0) -> Site:
+    def make(host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> Site:
         site = Site()
         handler = type("SiteHandler", (Handler,), {"site": site})
-        server = ThreadingHTTPServer((host, port), handler)
-        server.daemon_threads = False
-        site.url = f"http://{host}:{server.server_address[1]}"
+        server = Quiet((host, port), handler)
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        site.url = f"{'https' if tls else 'http'}://{host}:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         servers.append((server, thread))
@@ -253,6 +267,25 @@ def test_a_body_beyond_the_cap_is_refused(site: Site, tmp_path: Path) -> None:
     assert caught.value.code == "artifact_unsafe"
 
 
+def test_a_body_that_ends_too_early_is_an_error(tmp_path: Path) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this")
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    with pytest.raises(ArtifactError, match="broke off"):
+        load(tmp_path, at(f"http://127.0.0.1:{listener.getsockname()[1]}/a"), "127.0.0.1")
+
+    thread.join()
+    listener.close()
+    assert not (tmp_path / "in").exists()
+
+
 def test_an_artifact_is_saved_by_put_and_cannot_be_deleted(site: Site, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("text")
     artifact = at(f"{site.url}/up")
@@ -290,5 +323,61 @@ def test_a_header_cannot_smuggle_another(site: Site, tmp_path: Path) -> None:
 
     with pytest.raises(ArtifactError):
         load(tmp_path, at(f"{site.url}/a", headers=(header,)), "127.0.0.1")
+
+    assert site.asked == []
+
+
+@pytest.fixture
+def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A certificate for the loopback that this machine trusts, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("the openssl command is missing")
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    command += [
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=test",
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+    ]
+    command += ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
+    subprocess.run(command, check=True, capture_output=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
+    return tmp_path
+
+
+def test_a_client_certificate_opens_a_server(
+    keys: Path, make_site: Callable[..., Site], tmp_path: Path
+) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(keys / "cert.pem"))
+    context.load_cert_chain(keys / "cert.pem", keys / "key.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    site = make_site(tls=context)
+    site.pages["/a"] = b"text"
+    SECRETS["cert"] = (keys / "cert.pem").read_bytes()
+    SECRETS["key"] = (keys / "key.pem").read_bytes()
+    auth = model.HTTPAuth(
+        client_cert=model.ClientCertAuth(
+            client_cert_secret=selector("cert"), client_key_secret=selector("key")
+        )
+    )
+
+    assert load(tmp_path, at(f"{site.url}/a", auth=auth), "127.0.0.1") == b"text"
+    with pytest.raises(ArtifactError):
+        load(tmp_path, at(f"{site.url}/a"), "127.0.0.1")
+
+
+def test_a_server_whose_certificate_is_not_trusted_is_refused(
+    keys: Path, make_site: Callable[..., Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(keys / "cert.pem", keys / "key.pem")
+    site = make_site(tls=context)
+    monkeypatch.delenv("SSL_CERT_FILE")
+
+    with pytest.raises(ArtifactError, match="CERTIFICATE_VERIFY_FAILED"):
+        load(tmp_path, at(f"{site.url}/a"), "127.0.0.1")
 
     assert site.asked == []

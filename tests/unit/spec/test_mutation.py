@@ -33,7 +33,7 @@ spec:
     steps:
     - - {name: one, template: graph, withItems: [{k: 1}, [2], 3], when: "{{workflow.name}} != x"}
       - {name: two, templateRef: {name: lib, template: a}, withSequence: {count: 3}}
-    - - {name: three, inline: {suspend: {duration: 10}}, continueOn: {failed: true}}
+    - - {name: three, inline: {suspend: {duration: "10"}}, continueOn: {failed: true}}
     outputs: {parameters: [{name: o, valueFrom: {expression: "steps.one.outputs.result"}}]}
   - name: graph
     dag:

@@ -39,9 +39,6 @@ class Watch(Protocol):
     def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
         """See that nodes changed."""
 
-    def log(self, run: Run, node: Node, stream: str, line: str, at: float) -> None:
-        """See a line that a task wrote."""
-
     def note(self, text: str) -> None:
         """See something that a person should know."""
 
@@ -53,7 +50,7 @@ def choose_watch(options: RunOptions, *, quiet: bool, data_on_stdout: bool) -> W
     """Give the live tree on a terminal, else plain lines; ``quiet``: only what went wrong."""
     terminal = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     paint = Paint(wants_colour(os.environ, terminal=sys.stderr.isatty()))
-    log = sys.stderr if data_on_stdout else sys.stdout
+    log = (sys.stderr if data_on_stdout else sys.stdout) if options.log else None
     if terminal and not quiet:
         from tiphys.cli.watch.live import LiveWatch  # noqa: PLC0415
 

@@ -33,6 +33,10 @@ STATES: Mapping[str, str] = {
 }
 ORDER = ("failed", "running", "waiting", "done", "passed")
 """Which branches are shown first when there is no room for all."""
+_ACTIVE = frozenset({"failed", "running"})
+_ITEMS = {"waiting": 2, "done": 0, "passed": 0}
+"""How many items of a large loop are worth a row: they are all alike."""
+_SMALL = 12
 
 
 @dataclass(slots=True, eq=False)
@@ -57,6 +61,13 @@ class Branch:
     def folded(self) -> bool:
         """Whether its children are told on its own row."""
         return self.node is not None and self.node.type is NodeType.RETRY and not self.unfolded
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether its children are items of one loop."""
+        if self.run is not None or self.parent is None:
+            return False
+        return self.node is None or self.node.type is NodeType.TASK_GROUP
 
     def count(self, state: str) -> int:
         """Count the children in a state."""
@@ -241,20 +252,14 @@ def _branch_rows(branch: Branch, room: int, guide: str, below: str) -> list[Row]
 
 def _shares(branch: Branch, room: int) -> list[tuple[Branch, int, bool]]:
     """Divide ``room`` rows among the children: who is shown, how tall, and which is the last."""
-    whole = branch.size - 1 <= room
-    if whole:
+    if branch.size - 1 <= room:
         chosen = list(branch.children.values())
         heights = {child.number: child.size for child in chosen}
     else:
         # One row tells of those left out, unless each child can have a row.
-        seats = room if len(branch.children) <= room else room - 1
+        seats = room if len(branch.children) <= room and not branch.is_loop else room - 1
         chosen = list(_first(branch, seats))
-        spare = seats - len(chosen)
-        heights = {}
-        for child in chosen:
-            extra = min(child.size - 1, spare)
-            heights[child.number] = 1 + extra
-            spare -= extra
+        heights = _heights(chosen, seats)
         chosen.sort(key=lambda child: child.number)
     last = len(chosen) - 1
     return [(child, heights[child.number], at == last) for at, child in enumerate(chosen)]
@@ -264,17 +269,40 @@ def _first(branch: Branch, seats: int) -> Iterator[Branch]:
     """Choose who is shown: what failed, what runs, what comes next, what ended last."""
     left = seats
     for state in ORDER:
-        found: Sequence[Branch]
+        if left <= 0:
+            return
         group = branch.by_state.get(state, {})
         limit = left
         if state == "failed" and branch.count("running"):
             # Failures must not hide that something is still going on.
             limit = max(1, left // 2)
-        if state in {"done", "passed"}:
-            found = [group[number] for number in islice(reversed(group), limit)]
-        else:
-            found = list(islice(group.values(), limit))
+        elif branch.is_loop:
+            limit = min(left, _ITEMS.get(state, left))
+        # The latest of what is over, the first of what is to come.
+        values = reversed(group.values()) if state in {"done", "passed"} else group.values()
+        found = list(islice(values, limit))
         yield from found
         left -= len(found)
-        if left <= 0:
-            return
+
+
+def _heights(chosen: Sequence[Branch], seats: int) -> dict[int, int]:
+    """Give each a row, and share out the others: what is going on first, then evenly."""
+    heights = {child.number: 1 for child in chosen}
+    spare = seats - len(chosen)
+    for active in (True, False):
+        group = [child for child in chosen if (child.state in _ACTIVE) is active]
+        # Who wants least is served first, so that what it leaves goes to the others.
+        group.sort(key=_appetite)
+        for left, child in zip(range(len(group), 0, -1), group, strict=True):
+            extra = min(_appetite(child) - 1, spare // left)
+            heights[child.number] += extra
+            spare -= extra
+    return heights
+
+
+def _appetite(branch: Branch) -> int:
+    """Tell how many rows a branch would fill if it got all that it wants."""
+    if not branch.is_loop or branch.size <= _SMALL:
+        return branch.size
+    shown = sum(min(branch.count(state), _ITEMS.get(state, branch.size)) for state in ORDER)
+    return min(branch.size, shown + 2)

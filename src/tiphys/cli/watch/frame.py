@@ -78,7 +78,9 @@ def _duration(branch: Branch, at: float) -> str:
     node = branch.node
     if node is None or node.phase in {Phase.PENDING, Phase.SKIPPED, Phase.OMITTED}:
         return ""
-    return _between(node.ours.began_at or node.started_at, node.finished_at, at)
+    # A task that never began has taken no time, however long it waited.
+    began = node.ours.began_at if node.type is NodeType.POD else node.started_at
+    return _between(began, node.finished_at, at)
 
 
 def _between(began: float | None, ended: float | None, at: float) -> str:

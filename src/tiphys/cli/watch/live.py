@@ -9,14 +9,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from tiphys.cli.failure import visible
-from tiphys.cli.text import Paint
+from tiphys.cli.text import Paint, printable
 from tiphys.cli.watch.board import Board, lay_out
 from tiphys.cli.watch.frame import footer, row_lines
 from tiphys.cli.watch.screen import Screen
 from tiphys.cli.watch.summary import summary_lines
+from tiphys.cli.watch.tail import Tail
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.executor.clock import now
+from tiphys.runtimes.logs import LogLine
 
 if TYPE_CHECKING:
     from tiphys.control.local import Finished
@@ -30,11 +32,11 @@ _LOG_COLOURS = ("cyan", "green", "yellow", "blue", "magenta")
 class LiveWatch:
     """Paints the tree ten times a second, on the loop's own thread: nothing to lock."""
 
-    def __init__(self, out: TextIO, log: TextIO, paint: Paint, data: Path) -> None:
+    def __init__(self, out: TextIO, log: TextIO | None, paint: Paint, data: Path) -> None:
         self._screen = Screen(out)
         self._out = out
         self._log = log
-        self._log_is_ours = log.isatty()
+        self._tail = Tail(data, self._log_line) if log else None
         self._paint = paint
         self._data = data
         self._board = Board()
@@ -44,6 +46,7 @@ class LiveWatch:
         self._ticks = 0
 
     def __enter__(self) -> Self:
+        self._screen.open()
         return self
 
     def __exit__(
@@ -52,6 +55,8 @@ class LiveWatch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._tail:
+            self._tail.close()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -65,16 +70,18 @@ class LiveWatch:
 
     def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
         self._board.see_nodes(run, nodes)
+        if self._tail:
+            self._tail.see(run, nodes)
         self._wake()
 
-    def log(self, run: Run, node: Node, stream: str, line: str, at: float) -> None:
-        del run, stream, at
-        colour = _LOG_COLOURS[hash(node.name) % len(_LOG_COLOURS)]
-        if self._log_is_ours:
-            self._above.append(self._paint(f"{visible(node.name)}: ", colour) + visible(line))
-            self._wake()
+    def _log_line(self, node: Node, line: LogLine) -> None:
+        assert self._log is not None
+        if self._log.isatty():
+            colour = _LOG_COLOURS[sum(node.name.encode()) % len(_LOG_COLOURS)]
+            name = self._paint(f"{visible(node.name)}:", colour)
+            self._above.append(f"{name} {printable(line.text)}")
         else:
-            self._log.write(f"{node.name}: {visible(line)}\n")
+            self._log.write(f"{node.name}: {line.text}\n")
 
     def note(self, text: str) -> None:
         self._above.append(self._paint(visible(text), "yellow"))
@@ -85,7 +92,8 @@ class LiveWatch:
 
     def summarize(self, finished: Sequence[Finished]) -> None:
         for each in finished:
-            lines = summary_lines(each.row, list(each.nodes), self._data, self._paint)
+            nodes = list(each.nodes)
+            lines = summary_lines(each.row, nodes, self._data, self._paint, head=False)
             self._out.write("".join(f"{line}\n" for line in lines))
         self._out.flush()
 

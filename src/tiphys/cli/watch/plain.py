@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Self, TextIO
 from tiphys.cli.failure import visible
 from tiphys.cli.text import Paint, clock
 from tiphys.cli.watch.summary import summary_lines
+from tiphys.cli.watch.tail import Tail
 from tiphys.engine.node import FULFILLED, Node, NodeType, Phase
 from tiphys.engine.run import Run
 from tiphys.executor.clock import now
+from tiphys.runtimes.logs import LogLine
 
 if TYPE_CHECKING:
     from tiphys.control.local import Finished
@@ -27,10 +29,11 @@ class PlainWatch:
     """Writes ``time name phase message``; ``quiet`` leaves out all but notes."""
 
     def __init__(
-        self, notes: TextIO, log: TextIO, paint: Paint, data: Path, *, quiet: bool = False
+        self, notes: TextIO, log: TextIO | None, paint: Paint, data: Path, *, quiet: bool = False
     ) -> None:
         self._notes = notes
         self._log = log
+        self._tail = Tail(data, self._log_line) if log else None
         self._paint = paint
         self._data = data
         self._quiet = quiet
@@ -45,20 +48,27 @@ class PlainWatch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        return
+        if self._tail:
+            self._tail.close()
 
     def workflow(self, run: Run) -> None:
-        if run.phase and self._told.get(run.uid) != run.phase:
+        # Its end is told by the summary, after its last node.
+        if run.phase and not run.ended and self._told.get(run.uid) != run.phase:
             self._told[run.uid] = run.phase
-            at = run.finished_at or run.started_at or run.created_at
+            at = run.started_at or run.created_at
             self._write([_line(at, run.name, run.phase, run.message)])
 
     def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
+        if self._tail:
+            self._tail.see(run, nodes)
         if self._quiet:
             return
         lines = []
         for node in nodes:
             if not _worth_telling(node) or self._told.get(node.id) == node.phase:
+                continue
+            if node.name == run.name and node.phase is not Phase.ERROR:
+                # The workflow's own lines say the same.
                 continue
             if node.ended:
                 self._told.pop(node.id, None)
@@ -68,9 +78,9 @@ class PlainWatch:
             lines.append(_line(at, node.name, node.phase, node.message))
         self._write(lines)
 
-    def log(self, run: Run, node: Node, stream: str, line: str, at: float) -> None:
-        del run, stream, at
-        self._log.write(f"{node.name}: {visible(line)}\n")
+    def _log_line(self, node: Node, line: LogLine) -> None:
+        assert self._log is not None
+        self._log.write(f"{node.name}: {line.text}\n")
         self._log.flush()
 
     def note(self, text: str) -> None:

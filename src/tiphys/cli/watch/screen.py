@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
+import termios
 from collections.abc import Sequence
-from typing import TextIO
+from contextlib import suppress
+from typing import Any, TextIO
 
 from tiphys.cli.text import cut, width
 
@@ -21,6 +24,21 @@ class Screen:
         self._out = out
         self._widths: list[int] = []
         self._open = False
+        self._modes: tuple[int, list[Any]] | None = None
+
+    def open(self) -> None:
+        """Keep typed keys off the screen: a ``^C`` in the middle of a frame would break it."""
+        with suppress(OSError, ValueError, termios.error):
+            keys = sys.stdin.fileno()
+            if not os.isatty(keys) or os.tcgetpgrp(keys) != os.getpgrp():
+                # In the background, setting modes would stop us.
+                return
+            self._modes = (keys, termios.tcgetattr(keys))
+            modes = termios.tcgetattr(keys)
+            modes[3] &= ~termios.ECHO
+            # Without this, Ctrl-C throws away what is half written.
+            modes[3] |= termios.NOFLSH
+            termios.tcsetattr(keys, termios.TCSANOW, modes)
 
     def size(self) -> tuple[int, int]:
         """Give columns and rows."""
@@ -34,10 +52,9 @@ class Screen:
         """Show ``lines`` in place of the last ones, and ``above`` for good before them."""
         columns, _ = self.size()
         text = [_BEGIN, "" if self._open else _HIDE_CURSOR, self._back(columns)]
-        if above:
-            text += [_CLEAR_BELOW, *(f"{line}\n" for line in above)]
         cuts = [cut(line, columns - 1) for line in lines]
-        text += [f"{line}{_CLEAR_LINE}\n" for line in cuts]
+        # Line by line: clearing all at once flickers, and tmux would keep the old frame.
+        text += [f"{line}{_CLEAR_LINE}\n" for line in (*above, *cuts)]
         text += [_CLEAR_BELOW, _END]
         self._out.write("".join(text))
         self._out.flush()
@@ -54,5 +71,9 @@ class Screen:
         if self._open:
             self._out.write(_SHOW_CURSOR)
             self._out.flush()
+        if self._modes is not None:
+            with suppress(termios.error):
+                termios.tcsetattr(self._modes[0], termios.TCSANOW, self._modes[1])
+            self._modes = None
         self._widths = []
         self._open = False

@@ -7,10 +7,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tiphys.cli.attempt import last_lines
 from tiphys.cli.failure import visible
 from tiphys.cli.symbol import phase_colour, symbol
-from tiphys.cli.text import Paint, live_duration
+from tiphys.cli.text import Paint, live_duration, printable, strip_escapes
 from tiphys.engine.node import Node, NodeType
 
 if TYPE_CHECKING:
@@ -21,9 +23,12 @@ MAX_LINES = 10
 _LEAVES = frozenset({NodeType.POD, NodeType.HTTP, NodeType.PLUGIN, NodeType.SUSPEND})
 
 
-def summary_lines(row: WorkflowRow, nodes: Sequence[Node], data: Path, paint: Paint) -> list[str]:
-    """Give the lines that end ``tiphys run``."""
-    lines = [_head(row, paint)]
+def summary_lines(
+    row: WorkflowRow, nodes: Sequence[Node], data: Path, paint: Paint, *, head: bool = True
+) -> list[str]:
+    """Give the lines that end ``tiphys run``; ``head``: with the line about the whole."""
+    lines = [_head(row, paint)] if head else []
+    lines += [f"  {visible(name)} = {visible(value)}" for name, value in output_values(row.outputs)]
     if row.phase == "Succeeded":
         return lines
     failed = failed_nodes(nodes)
@@ -33,6 +38,12 @@ def summary_lines(row: WorkflowRow, nodes: Sequence[Node], data: Path, paint: Pa
         lines += ["", f"… and {len(failed) - MAX_FAILED} more that failed"]
     lines += ["", f"More: tiphys get {row.name}", f"      tiphys logs {row.name}"]
     return lines
+
+
+def output_values(outputs: bytes | None) -> list[tuple[str, str]]:
+    """Give the workflow's own output parameters."""
+    value = msgspec.json.decode(outputs) if outputs else {}
+    return [(each["name"], each.get("value", "")) for each in value.get("parameters") or ()]
 
 
 def _head(row: WorkflowRow, paint: Paint) -> str:
@@ -63,5 +74,6 @@ def _failure(row: WorkflowRow, node: Node, data: Path, paint: Paint) -> list[str
     head = paint(f"{symbol(node.phase)} {visible(node.name)}", phase_colour(node.phase))
     lines = [f"{head}: {visible(node.message)}" if node.message else head]
     for text in last_lines(data, row.uid, node, MAX_LINES):
-        lines.append(paint("  │ ", "grey") + visible(text))
+        own = text if paint.on else strip_escapes(text)
+        lines.append(paint("  │ ", "grey") + printable(own))
     return lines

@@ -34,8 +34,18 @@ _SELECTS = re.compile(r"select nodes by (\S+) equal to their task")
 _EACH = re.compile(r"(\d+[A-Za-z]*) memory each")
 
 
+_RECLAIM: Given = {
+    "nodes": {"n1": {"cpu": 3}},
+    "running": [{"name": f"victim-{index}", "queue": "q1", "cpu": 1} for index in (1, 2, 3)],
+    "pending": [{"name": "reclaimer", "queue": "q2", "cpu": 1}],
+}
+"""The usual situation of a reclaim, for vectors that say only what is special about theirs."""
+
+
 def read(given: Given) -> Session:
     """Build the session that ``given`` describes, without policies."""
+    if "reclaimer_queue_state" in given and not ("pending" in given or "running" in given):
+        given = {**_RECLAIM, **given}
     return _Reader(given).session()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tiphys.spec.expression import regex
 from tiphys.spec.expression.fault import Fault, check_text
@@ -95,7 +96,7 @@ class Pattern:
 def with_patterns(words: list[Word]) -> list[Word]:
     """Compile each string behind ``=~``, so that a bad pattern is found before running."""
     changed = list(words)
-    for number, (before, word) in enumerate(zip(words, words[1:], strict=False), start=1):
+    for number, (before, word) in enumerate(pairwise(words), start=1):
         if before.kind == "COMPARATOR" and before.value in {"=~", "!~"} and word.kind == "STRING":
             regex.compile_pattern(str(word.value))
             changed[number] = Word("PATTERN", Pattern(str(word.value)))

@@ -18,7 +18,16 @@ from tiphys.spec.expression.fault import MAX_CONDITION
 from tiphys.spec.expression.program import Program, compile_expression
 
 RESULTS: Final = frozenset(
-    "Succeeded Failed Errored Skipped Omitted Daemoned AnySucceeded AllFailed".split()
+    [
+        "Succeeded",
+        "Failed",
+        "Errored",
+        "Skipped",
+        "Omitted",
+        "Daemoned",
+        "AnySucceeded",
+        "AllFailed",
+    ]
 )
 BARE: Final = ("Succeeded", "Skipped", "Daemoned")
 """What a task's name alone means."""

@@ -18,6 +18,8 @@ MAX_NODES: Final = 10_000
 MAX_DEPTH: Final = 100
 MAX_STEPS: Final = 100_000
 """Turns of loops, counted over one whole evaluation; code without a loop runs each node once."""
+MAX_VALUES: Final = 1_000_000
+"""Parts of one value, unfolded."""
 MAX_TEXT: Final = 1024 * 1024
 """Bytes of any string an expression produces."""
 

@@ -82,21 +82,23 @@ def text_of(value: object) -> str:
     """Write any value as ``%v``."""
     if isinstance(value, str):
         return value
-    if value is None:
-        return "<nil>"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return float_text(value)
     if isinstance(value, Named):
         return value.label
     if isinstance(value, list):
         return "[" + " ".join(text_of(item) for item in value) + "]"
     if isinstance(value, dict):
         return _map_text(value)
-    if isinstance(value, Instant):
-        return _instant_text(value)
-    return str(value)
+    return _scalar_text(value)
+
+
+def _scalar_text(value: object) -> str:
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return float_text(value)
+    return _instant_text(value) if isinstance(value, Instant) else str(value)
 
 
 def _map_text(value: dict[object, object]) -> str:

@@ -146,12 +146,10 @@ def _write_all(
 
 
 def _scalar(value: object, html: bool) -> str:
-    if isinstance(value, str):
-        return string_json(value, html=html)
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if isinstance(value, (str, Version)):
+        return string_json(str(value), html=html)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, float):
         return float_json(value)
     if isinstance(value, int):
@@ -162,8 +160,6 @@ def _scalar(value: object, html: bool) -> str:
         return f'"{rfc3339(value)}"'
     if isinstance(value, Zone):
         return "{}"
-    if isinstance(value, Version):
-        return string_json(str(value), html=html)
     raise Fault(f"json: unsupported type: {type_name(value)}")
 
 

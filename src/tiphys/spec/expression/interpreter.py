@@ -7,55 +7,18 @@ tables. Loops pay for each turn out of the run's budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable
 
 from tiphys.spec.expression import builtin, regex, syntax, value
-from tiphys.spec.expression.fault import MAX_STEPS, Fault, LimitFault, check_text
-from tiphys.spec.expression.gostring import byte_length, byte_slice, encode
+from tiphys.spec.expression.fault import MAX_STEPS, Fault, LimitFault
 from tiphys.spec.expression.goformat import text_of
+from tiphys.spec.expression.gostring import byte_length, byte_slice, encode
 from tiphys.spec.expression.host import Host
 from tiphys.spec.expression.method import method_of
 from tiphys.spec.expression.moment import Zone, from_datetime
+from tiphys.spec.expression.predicate import PREDICATE_BUILDERS
+from tiphys.spec.expression.run import Run, Step
 from tiphys.spec.expression.value import AnyMap, Function, Value, to_bool, type_name
-
-
-@dataclass(slots=True)
-class Scope:
-    """One turn of a predicate."""
-
-    item: Value = None
-    index: int = 0
-    accumulated: Value = None
-
-
-@dataclass(slots=True)
-class Run:
-    """One evaluation."""
-
-    environment: Mapping[str, Value]
-    host: Host
-    steps: int = 0
-    variables: dict[str, Value] = field(default_factory=dict)
-    scopes: list[Scope] = field(default_factory=list)
-
-    def charge(self, steps: int) -> None:
-        """Pay for work that grows with the data."""
-        self.steps += steps
-        if self.steps > MAX_STEPS:
-            raise LimitFault(f"expression takes more than {MAX_STEPS} steps")
-
-    def bounded(self, result: Value) -> Value:
-        """Check what a function gave: a string's length, a list's work."""
-        if isinstance(result, str):
-            return check_text(result)
-        if isinstance(result, (list, dict)):
-            self.charge(len(result))
-        return result
-
-
-Step: TypeAlias = Callable[[Run], Value]
 
 
 class _Broken(Exception):  # noqa: N818 - ends a chain of ?. at a nil
@@ -154,6 +117,11 @@ _OPERATORS: dict[str, Callable[[Value, Value], Value]] = {
     "endsWith": _texts(str.endswith),
     "..": _range,
 }
+_WALKING = frozenset({"==", "!=", "in"})
+"""Operators that look at all of a list or map."""
+_SIZED = frozenset({str, list})
+_PEEKING = frozenset({"len", "type", "first", "last", "get", "take"})
+"""Builtins that do not look at all of their arguments."""
 _OR = frozenset({"||", "or"})
 _LOGICAL = _OR | {"&&", "and"}
 _LAZY = _LOGICAL | {"??"}
@@ -207,17 +175,18 @@ def _known_bool(node: syntax.Node) -> bool | None:
 
 
 def _one_operator(left: Step, operator: str, right: Step, position: int) -> Step:
-    apply = _OPERATORS[operator]
+    apply, walking = _OPERATORS[operator], operator in _WALKING
 
     def step(run: Run) -> Value:
         a, b = left(run), right(run)
         try:
+            if walking:
+                run.walk(a)
+                run.walk(b)
             result = apply(a, b)
         except Fault as fault:
             raise fault.at(position) from None
-        if isinstance(result, list):
-            run.charge(len(result))
-        return result
+        return run.bounded(result) if type(result) in _SIZED else result
 
     return step
 
@@ -230,7 +199,11 @@ def _apply(run: Run, operator: str, left: Value, right: Step) -> Value:
         return True if to_bool(left) else right(run)
     if operator == "??":
         return right(run) if left is None else left
-    return _OPERATORS[operator](left, right(run))
+    other = right(run)
+    if operator in _WALKING:
+        run.walk(left)
+        run.walk(other)
+    return run.bounded(_OPERATORS[operator](left, other))
 
 
 def _chain(node: syntax.Chain, local: frozenset[str]) -> Step:
@@ -321,6 +294,8 @@ def _call(node: syntax.Call, local: frozenset[str]) -> Step:
         given = [argument(run) for argument in arguments]
         function = callee(run)
         try:
+            for one in given:
+                run.walk(one)
             return run.bounded(call_function(function, given, run.host))
         except Fault as fault:
             raise fault.at(position) from None
@@ -344,20 +319,21 @@ def call_function(function: Value, given: list[Value], host: Host) -> Value:
 
 
 def _builtin(node: syntax.Builtin, local: frozenset[str]) -> Step:
-    from tiphys.spec.expression.predicate import PREDICATE_BUILDERS
-
     special = PREDICATE_BUILDERS.get(node.name)
     if special is not None:
-        return special(node, local)
+        return special(node, local, build)
     arguments = [build(argument, local) for argument in node.arguments]
     position, name = node.position, node.name
     if name == "now":
         return _now(arguments)
-    function = builtin.BUILTINS[name]
+    function, peeks = builtin.BUILTINS[name], name in _PEEKING
 
     def step(run: Run) -> Value:
         given = [argument(run) for argument in arguments]
         try:
+            if not peeks:
+                for one in given:
+                    run.walk(one)
             return run.bounded(function(*given))
         except Fault as fault:
             raise fault.at(position) from None
@@ -427,14 +403,14 @@ def _conditional(node: syntax.Conditional, local: frozenset[str]) -> Step:
 
 def _array(node: syntax.Array, local: frozenset[str]) -> Step:
     items = [build(item, local) for item in node.items]
-    return lambda run: [item(run) for item in items]
+    return lambda run: run.bounded([item(run) for item in items])
 
 
 def _mapping(node: syntax.Mapping, local: frozenset[str]) -> Step:
     pairs = [(build(key, local), build(item, local)) for key, item in node.pairs]
 
     def step(run: Run) -> Value:
-        return {builtin.string(key(run)): item(run) for key, item in pairs}
+        return run.bounded({builtin.string(key(run)): item(run) for key, item in pairs})
 
     return step
 

@@ -19,7 +19,7 @@ from tiphys.spec.expression.gostring import byte_length
 from tiphys.spec.expression.pathscript import Script, compile_script, integer_of
 from tiphys.spec.expression.value import Int64, Value
 
-Argument: TypeAlias = "None | int | str | Script"
+Argument: TypeAlias = "int | str | Script | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,10 @@ def query(expression: str, data: Value) -> Value:
 def run(path: tuple[Step, ...], root: Value, current: Value) -> Value:
     """Follow ``path``; its first step chooses between root and current."""
     return _apply(path, _Walk(root), current)
+
+
+def _follow(text: str, root: Value, current: Value) -> Value:
+    return run(compile_path(text), root, current)
 
 
 @lru_cache(maxsize=512)
@@ -362,32 +366,35 @@ def _filter(step: Step, rest: tuple[Step, ...], walk: _Walk, current: Value) -> 
 def _included(step: Step, walk: _Walk, element: Value) -> bool:
     walk.count()
     try:
-        result = step.script.evaluate(walk.root, element) if step.script else None
+        result = step.script.evaluate(walk.root, element, _follow) if step.script else None
     except LimitFault:
         raise
     except Fault:
         return False
-    if isinstance(result, str) and len(result) > 1 and result[0] == result[-1] and result[0] in "'\"":
+    if (
+        isinstance(result, str)
+        and len(result) > 1
+        and result[0] == result[-1]
+        and result[0] in "'\""
+    ):
         result = result[1:-1]
     return bool(result)
 
 
 def _script(step: Step, rest: tuple[Step, ...], walk: _Walk, current: Value) -> Value:
-    result = step.script.evaluate(walk.root, current) if step.script else None
+    result = step.script.evaluate(walk.root, current, _follow) if step.script else None
     if isinstance(result, str):
         return _key(Step("key", result), rest, walk, current)
     number = integer_of(result)
     if number is None:
-        raise Fault(
-            f"unexpected expression result. expected [int string] got [{_kind(result)}]"
-        )
+        raise Fault(f"unexpected expression result. expected [int string] got [{_kind(result)}]")
     return _index(Step("index", number=number), rest, walk, current)
 
 
 def _argument(walk: _Walk, current: Value, argument: Argument) -> Value:
     if argument is None or isinstance(argument, (int, str)):
         return argument
-    return argument.evaluate(walk.root, current)
+    return argument.evaluate(walk.root, current, _follow)
 
 
 def _union(step: Step, rest: tuple[Step, ...], walk: _Walk, current: Value) -> Value:

@@ -15,10 +15,21 @@ from tiphys.spec.expression.fault import Fault
 from tiphys.spec.expression.goformat import offset_text, quote, zone_text
 from tiphys.spec.expression.moment import UTC_ZONE, Instant, Zone, from_wall
 
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split()
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 NAMED = {
     "ANSIC": "Mon Jan _2 15:04:05 2006",
     "UnixDate": "Mon Jan _2 15:04:05 MST 2006",
@@ -306,7 +317,7 @@ def _assemble(fields: _Fields, zone: Zone) -> Instant:
         hour = hour % 12 + (12 if fields.evening else 0)
     try:
         # Python has no year 0; the year 400 has the same calendar.
-        wall = datetime(
+        wall = datetime(  # noqa: DTZ001 - what a clock shows; the zone comes after
             fields.year or 400, fields.month, fields.day, hour, fields.minute, fields.second
         )
         if fields.year_day:

@@ -39,7 +39,7 @@ class Token:
 
 
 _WORD_OPERATORS = frozenset(
-    "not in or and matches contains startsWith endsWith let if else".split()
+    ["not", "in", "or", "and", "matches", "contains", "startsWith", "endsWith", "let", "if", "else"]
 )
 _DOUBLE = re.compile(r"\|\|?|::?|\?[.?]?|[&!=*<>][&=*]?|[,;%+\-^/]|\.\.?|##?")
 _NUMBERS = {
@@ -156,11 +156,10 @@ def _quoted(text: str, start: int) -> tuple[Token, int]:
             piece, position = _escape(text, position + 1, mark)
             parts.append(piece)
         else:
-            parts.append(character)
+            # A bare carriage return counts as a line feed, as in expr-lang.
+            parts.append("\n" if character == "\r" else character)
             position += 1
-    # A bare carriage return counts as a line feed, as in expr-lang.
-    value = "".join(parts)
-    return Token(Kind.STRING, value, start), position + 1
+    return Token(Kind.STRING, "".join(parts), start), position + 1
 
 
 def _escape(text: str, position: int, mark: str) -> tuple[str, int]:

@@ -66,7 +66,7 @@ def _add_date(at: Instant, years: Value, months: Value, days: Value) -> Instant:
     wall = at.wall
     month = at.year * 12 + wall.month - 1 + _whole(years) * 12 + _whole(months)
     try:
-        start = datetime(month // 12, month % 12 + 1, 1, wall.hour, wall.minute, wall.second)
+        start = datetime(month // 12, month % 12 + 1, 1, wall.hour, wall.minute, wall.second)  # noqa: DTZ001
         moved = start + timedelta(days=wall.day - 1 + _whole(days))
     except (ValueError, OverflowError):
         raise Fault("time: year is out of the range 0 to 9999") from None

@@ -27,7 +27,19 @@ _NEGATABLE = frozenset({"in", "matches", "contains", "startsWith", "endsWith"})
 _ONE_PREDICATE = ("expression", "predicate")
 PREDICATES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        "all none any one filter map find findIndex findLast findLastIndex groupBy".split(),
+        [
+            "all",
+            "none",
+            "any",
+            "one",
+            "filter",
+            "map",
+            "find",
+            "findIndex",
+            "findLast",
+            "findLastIndex",
+            "groupBy",
+        ],
         _ONE_PREDICATE,
     ),
     "count": ("expression", "predicate?"),
@@ -306,7 +318,7 @@ class _Parser:
             return self.postfix(self.mapping())
         raise self.unexpected()
 
-    def literal(self, value: None | bool | int | float | str, token: Token) -> syntax.Node:
+    def literal(self, value: bool | int | float | str | None, token: Token) -> syntax.Node:
         return self.count(syntax.Literal(position=token.position, value=value))
 
     # --- calls ---

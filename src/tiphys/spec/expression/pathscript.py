@@ -23,6 +23,8 @@ _OPERATORS = (
 )  # fmt: skip
 _WORDS = {"nil": None, "null": None}
 MAX_NESTING = 50
+Follow = Callable[[str, Value, Value], Value]
+"""Follows a path (its text) from a root and a current element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,11 @@ class Script:
     text: str
     operation: Operation | None
 
-    def evaluate(self, root: Value, current: Value) -> Value:
-        """Run for one element."""
+    def evaluate(self, root: Value, current: Value, follow: Follow) -> Value:
+        """Run for one element; ``follow`` resolves the paths inside."""
         if not self.text:
             raise Fault("invalid expression. is empty")
-        scope = _Scope(root, current)
+        scope = _Scope(root, current, follow)
         if self.operation is not None:
             return scope.run(self.operation)
         if self.text in _WORDS:
@@ -85,22 +87,25 @@ def _build(source: str, level: int, nesting: int) -> Operation | None:
     if text.startswith("(") and text.endswith(")"):
         return _build(text[1:-1], 0, nesting + 1)
     for place in range(level, len(_OPERATORS)):
-        operator = _OPERATORS[place]
-        at = _find(text, operator)
-        if at < 0:
-            continue
-        left, right = text[:at].strip(), text[at + len(operator) :].strip()
-        if operator in {"@", "$"}:
-            if not left:
-                return Operation("path", None, text)
-        elif operator == "!":
-            if right and not left:
-                return Operation("!", None, _argument(right, place, nesting))
-        elif left and right:
-            return Operation(
-                operator, _argument(left, place, nesting), _argument(right, place, nesting)
-            )
+        at = _find(text, _OPERATORS[place])
+        operation = _operation(text, at, place, nesting) if at >= 0 else None
+        if operation is not None:
+            return operation
     return None
+
+
+def _operation(text: str, at: int, place: int, nesting: int) -> Operation | None:
+    """Split at an operator; None where its sides do not fit it."""
+    operator = _OPERATORS[place]
+    left, right = text[:at].strip(), text[at + len(operator) :].strip()
+    if operator in {"@", "$"}:
+        return None if left else Operation("path", None, text)
+    if operator == "!":
+        fits = bool(right) and not left
+        return Operation("!", None, _argument(right, place, nesting)) if fits else None
+    if not (left and right):
+        return None
+    return Operation(operator, _argument(left, place, nesting), _argument(right, place, nesting))
 
 
 def _argument(text: str, level: int, nesting: int) -> Operand:
@@ -150,6 +155,7 @@ _BOOLEANS = {
 class _Scope:
     root: Value
     current: Value
+    follow: Follow
 
     def run(self, operation: Operation) -> Value:
         if operation.operator == "path":
@@ -157,9 +163,7 @@ class _Scope:
         return _APPLY[operation.operator](self, operation.left, operation.right)
 
     def path(self, text: str) -> Value:
-        from tiphys.spec.expression.jsonpath import compile_path, run
-
-        found = run(compile_path(text), self.root, self.current)
+        found = self.follow(text, self.root, self.current)
         if not isinstance(found, str):
             return found
         # Strings of the data are quoted, so that they differ from bare words of the script.

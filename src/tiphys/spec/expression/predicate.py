@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from tiphys.spec.expression import builtin, syntax, value
 from tiphys.spec.expression.fault import Fault
 from tiphys.spec.expression.gostring import encode
-from tiphys.spec.expression.interpreter import Run, Scope, Step, build
+from tiphys.spec.expression.run import Build, Run, Scope, Step
 from tiphys.spec.expression.value import Groups, Value, to_bool
 
 Body = Callable[[Value, int], Value]
+Builder = Callable[[syntax.Builtin, frozenset[str], Build], Step]
 
 
 def _items(run: Run, source: Step, node: syntax.Builtin) -> list[Value]:
@@ -46,26 +47,26 @@ def _scope(run: Run, cost: int, body: Step) -> Iterator[tuple[Scope, Body]]:
 
 
 def _size(node: syntax.Node) -> int:
-    """Count the nodes of a predicate, but not those of predicates inside, which pay themselves."""
+    """Give the price of one turn: a step for every four nodes of the predicate.
+
+    Predicates inside do not count: they pay for their own turns.
+    """
     total, waiting = 0, [node]
     while waiting:
         one = waiting.pop()
         total += 1
-        waiting.extend(below for below in syntax.children(one) if not _loops(below))
+        below = syntax.children(one)
+        waiting.extend(each for each in below if not isinstance(each, syntax.Predicate))
     return max(total // 4, 1)
-
-
-def _loops(node: syntax.Node) -> bool:
-    return isinstance(node, syntax.Predicate)
 
 
 Loop = Callable[[list[Value], Body], Value]
 
 
-def _simple(loop: Loop) -> Callable[[syntax.Builtin, frozenset[str]], Step]:
+def _simple(loop: Loop) -> Builder:
     """Build a function of a list and one predicate, which may be left out as identity."""
 
-    def builder(node: syntax.Builtin, local: frozenset[str]) -> Step:
+    def builder(node: syntax.Builtin, local: frozenset[str], build: Build) -> Step:
         source = build(node.arguments[0], local)
         if len(node.arguments) == 1:
             return lambda run: loop(_items(run, source, node), lambda item, _: item)
@@ -75,7 +76,7 @@ def _simple(loop: Loop) -> Callable[[syntax.Builtin, frozenset[str]], Step]:
             items = _items(run, source, node)
             with _scope(run, cost, body) as (_, turn):
                 try:
-                    return loop(items, turn)
+                    return run.bounded(loop(items, turn))
                 except Fault as fault:
                     raise fault.at(node.position) from None
 
@@ -111,7 +112,7 @@ def _group(items: list[Value], turn: Body) -> Groups:
     return groups
 
 
-def _sort_by(node: syntax.Builtin, local: frozenset[str]) -> Step:
+def _sort_by(node: syntax.Builtin, local: frozenset[str], build: Build) -> Step:
     source, body = build(node.arguments[0], local), build(node.arguments[1], local)
     cost = _size(node.arguments[1])
     order = build(node.arguments[2], local) if len(node.arguments) > 2 else None
@@ -131,7 +132,7 @@ def _sort_by(node: syntax.Builtin, local: frozenset[str]) -> Step:
     return step
 
 
-def _reduce(node: syntax.Builtin, local: frozenset[str]) -> Step:
+def _reduce(node: syntax.Builtin, local: frozenset[str], build: Build) -> Step:
     source, body = build(node.arguments[0], local), build(node.arguments[1], local)
     cost = _size(node.arguments[1])
     initial = build(node.arguments[2], local) if len(node.arguments) > 2 else None
@@ -147,13 +148,13 @@ def _reduce(node: syntax.Builtin, local: frozenset[str]) -> Step:
             else:
                 scope.accumulated, start = items[0], 1
             for at in range(start, len(items)):
-                scope.accumulated = turn(items[at], at)
+                scope.accumulated = run.bounded(turn(items[at], at))
             return scope.accumulated
 
     return step
 
 
-PREDICATE_BUILDERS: dict[str, Callable[[syntax.Builtin, frozenset[str]], Step]] = {
+PREDICATE_BUILDERS: dict[str, Builder] = {
     "all": _simple(lambda items, turn: all(to_bool(turn(i, at)) for at, i in enumerate(items))),
     "none": _simple(lambda items, turn: next(_kept(items, turn), None) is None),
     "any": _simple(lambda items, turn: next(_kept(items, turn), None) is not None),
@@ -165,7 +166,9 @@ PREDICATE_BUILDERS: dict[str, Callable[[syntax.Builtin, frozenset[str]], Step]] 
     "find": _simple(lambda items, turn: next(_kept(items, turn), (0, None))[1]),
     "findIndex": _simple(lambda items, turn: next(_kept(items, turn), (None, None))[0]),
     "findLast": _simple(lambda items, turn: next(_kept_backwards(items, turn), (0, None))[1]),
-    "findLastIndex": _simple(lambda items, turn: next(_kept_backwards(items, turn), (None, None))[0]),
+    "findLastIndex": _simple(
+        lambda items, turn: next(_kept_backwards(items, turn), (None, None))[0]
+    ),
     "groupBy": _simple(_group),
     "sortBy": _sort_by,
     "reduce": _reduce,

@@ -15,10 +15,13 @@ from tiphys.spec.expression.checker import check
 from tiphys.spec.expression.fault import MAX_DEPTH, Fault, LimitFault
 from tiphys.spec.expression.function import ARGO_FUNCTIONS
 from tiphys.spec.expression.host import DEFAULT_HOST, Host
-from tiphys.spec.expression.interpreter import Run, Step, build
+from tiphys.spec.expression.interpreter import build
 from tiphys.spec.expression.nature import ABSENT, Nature, nature_of
 from tiphys.spec.expression.parser import parse
+from tiphys.spec.expression.regex import shared_budget
+from tiphys.spec.expression.run import Run, Step
 
+_GIVEN = frozenset(ARGO_FUNCTIONS) | {"$env"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +38,7 @@ class Program:
     tree: syntax.Node = field(repr=False)
     step: Step = field(repr=False)
     names: tuple[str, ...] = field(repr=False)
+    """All names it uses or declares; what the environment holds of others does not matter."""
     checked: set[tuple[Nature, ...]] = field(repr=False, default_factory=set)
 
     def evaluate(self, env: Mapping[str, object], host: Host = DEFAULT_HOST) -> object:
@@ -42,7 +46,8 @@ class Program:
         environment = {**ARGO_FUNCTIONS, **env}
         try:
             self._check(environment)
-            return self.step(Run(environment, host))
+            with shared_budget():
+                return self.step(Run(environment, host))
         except Fault as fault:
             raise fault.error(self.text) from None
         except RecursionError:
@@ -65,15 +70,15 @@ def compile_expression(text: str) -> Program:
     try:
         tree = parse(text)
         names, declared, paths = _references(tree)
-        order = tuple(path for path in paths if path[0] not in ARGO_FUNCTIONS)
+        order = tuple(path for path in paths if path[0] not in _GIVEN)
         return Program(
             text=text,
-            variables=frozenset(name for name in names if name not in ARGO_FUNCTIONS),
+            variables=frozenset(name for name in names if name not in _GIVEN),
             paths=frozenset(order),
             order=order,
             tree=tree,
             step=build(tree),
-            names=tuple(sorted(names | declared)),
+            names=tuple(sorted((names | declared) - {"$env"})),
         )
     except Fault as fault:
         raise fault.error(text) from None
@@ -96,7 +101,7 @@ def _references(tree: syntax.Node) -> tuple[set[str], set[str], list[tuple[str, 
             waiting.extend((below, local) for below in syntax.children(node))
     for node, local in reversed(visited):
         path = member_path(node)
-        if path is not None and path[0] not in local and path[0] != "$env":
+        if path is not None and path[0] not in local:
             paths[path] = None
     declared = {node.name for node, _ in visited if isinstance(node, syntax.Let)}
     return {path[0] for path in paths}, declared, list(paths)

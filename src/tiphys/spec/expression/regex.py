@@ -8,21 +8,47 @@ asked, sets of threads are remembered as states, which makes most steps one look
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tiphys.spec.expression.fault import LimitFault
 from tiphys.spec.expression.pattern import Compiled, compile_pattern
 
-__all__ = ["Match", "compile_pattern", "find", "find_all", "matches"]
+__all__ = ["Match", "compile_pattern", "find", "find_all", "matches", "shared_budget"]
 
-MAX_WORK = 3_000_000
-"""Thread steps of one search: about a second."""
+MAX_WORK = 1_500_000
+"""Thread steps of one evaluation, over all its searches: under a second."""
 _MAX_STATES = 5_000
 
 Threads = tuple[int, ...]
 Context = tuple[str, str]
 """The kind of the character before and after a position."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    left: int = MAX_WORK
+
+    def spend(self, work: int) -> None:
+        self.left -= work
+        if self.left < 0:
+            raise LimitFault(f"regular expressions take more than {MAX_WORK} steps")
+
+
+_BUDGET: ContextVar[_Budget | None] = ContextVar("regex_budget", default=None)
+
+
+@contextmanager
+def shared_budget() -> Iterator[None]:
+    """Bound the work of all searches inside together, not of each alone."""
+    token = _BUDGET.set(_Budget())
+    try:
+        yield
+    finally:
+        _BUDGET.reset(token)
 
 
 @dataclass(slots=True)
@@ -41,7 +67,7 @@ def matches(pattern: str, text: str) -> bool:
     """Tell whether ``pattern`` matches somewhere in ``text``."""
     machine = _machine(pattern)
     threads: Threads = ()
-    work = 0
+    budget = _BUDGET.get() or _Budget()
     before = ""
     for position in range(len(text) + 1):
         character = text[position : position + 1]
@@ -53,9 +79,7 @@ def matches(pattern: str, text: str) -> bool:
         if not character:
             break
         threads, cost = _moved(machine, takers, character)
-        work += cost
-        if work > MAX_WORK:
-            raise LimitFault(f"regular expression takes more than {MAX_WORK} steps")
+        budget.spend(cost)
         before = character
     return False
 
@@ -159,14 +183,17 @@ class _Thread:
     places: tuple[int, ...]
 
 
-def find(pattern: str, text: str, start: int = 0) -> Match | None:
-    """Find the leftmost match from ``start`` on, preferring as Perl does."""
+def find(pattern: str, text: str) -> Match | None:
+    """Find the leftmost match, preferring as Perl does."""
+    return _find_from(pattern, text, 0, _BUDGET.get() or _Budget())
+
+
+def _find_from(pattern: str, text: str, start: int, budget: _Budget) -> Match | None:
     compiled = compile_pattern(pattern)
     ops = compiled.ops
     empty = (-1,) * (2 * len(compiled.groups))
     current: list[_Thread] = []
     found: tuple[int, ...] | None = None
-    work = 0
     for position in range(start, len(text) + 1):
         character = text[position : position + 1]
         context = (_kind(text[position - 1 : position] if position else ""), _kind(character))
@@ -176,9 +203,8 @@ def find(pattern: str, text: str, start: int = 0) -> Match | None:
             break
         following: list[_Thread] = []
         ready = _follow(compiled, current, position, context)
-        work += len(ready) + 1
-        if work > MAX_WORK:
-            raise LimitFault(f"regular expression takes more than {MAX_WORK} steps")
+        # Threads that carry positions cost more than remembered states.
+        budget.spend(4 * len(ready) + 4)
         for thread in ready:
             op = ops[thread.at]
             if op.kind == "accept":
@@ -218,8 +244,9 @@ def find_all(pattern: str, text: str, limit: int = -1) -> list[Match]:
     """Find all matches that do not overlap; an empty one right after a match does not count."""
     found: list[Match] = []
     position, last_end = 0, -1
+    budget = _BUDGET.get() or _Budget()
     while position <= len(text) and (limit < 0 or len(found) < limit):
-        match = find(pattern, text, position)
+        match = _find_from(pattern, text, position, budget)
         if match is None:
             break
         if match.end > match.start:

@@ -74,7 +74,7 @@ BUILTIN_SIGNATURES: Final[dict[str, tuple[Signature, ...]]] = {
         ((STRINGS,), ARRAY),
         ((INTS,), ARRAY),
     ),
-    **dict.fromkeys("bitand bitor bitxor bitnand bitshl bitshr bitushr".split(), _BITS),
+    **dict.fromkeys(["bitand", "bitor", "bitxor", "bitnand", "bitshl", "bitshr", "bitushr"], _BITS),
     "bitnot": (((INT,), INT),),
 }
 
@@ -88,8 +88,19 @@ FUNCTION_SIGNATURES: Final[dict[str, Signature]] = {
 METHOD_SIGNATURES: Final[dict[str, dict[str, Signature]]] = {
     "time": {
         **dict.fromkeys(
-            "Year Day Hour Minute Second Nanosecond YearDay Unix UnixMilli UnixMicro "
-            "UnixNano".split(),
+            [
+                "Year",
+                "Day",
+                "Hour",
+                "Minute",
+                "Second",
+                "Nanosecond",
+                "YearDay",
+                "Unix",
+                "UnixMilli",
+                "UnixMicro",
+                "UnixNano",
+            ],
             ((), INT),
         ),
         "Month": ((), MONTH),
@@ -99,7 +110,7 @@ METHOD_SIGNATURES: Final[dict[str, dict[str, Signature]]] = {
         "Add": ((DURATION,), TIME),
         "Sub": ((TIME,), DURATION),
         "AddDate": ((INT, INT, INT), TIME),
-        **dict.fromkeys("Before After Equal".split(), ((TIME,), BOOL)),
+        **dict.fromkeys(["Before", "After", "Equal"], ((TIME,), BOOL)),
         "Compare": ((TIME,), INT),
         "IsZero": ((), BOOL),
         "UTC": ((), TIME),
@@ -109,8 +120,8 @@ METHOD_SIGNATURES: Final[dict[str, dict[str, Signature]]] = {
         "Truncate": ((DURATION,), TIME),
     },
     "duration": {
-        **dict.fromkeys("Hours Minutes Seconds".split(), ((), FLOAT)),
-        **dict.fromkeys("Milliseconds Microseconds Nanoseconds".split(), ((), INT)),
+        **dict.fromkeys(["Hours", "Minutes", "Seconds"], ((), FLOAT)),
+        **dict.fromkeys(["Milliseconds", "Microseconds", "Nanoseconds"], ((), INT)),
         "String": ((), STRING),
         "Abs": ((), DURATION),
         "Round": ((DURATION,), DURATION),
@@ -121,7 +132,46 @@ METHOD_SIGNATURES: Final[dict[str, dict[str, Signature]]] = {
 }
 
 BUILTIN_NAMES: Final = frozenset(
-    """all none any one filter map find findIndex findLast findLastIndex count sum groupBy sortBy
-    reduce len abs ceil floor round int float max min mean median now date first last get take
-    keys values toPairs fromPairs reverse uniq concat flatten""".split()
+    [
+        "all",
+        "none",
+        "any",
+        "one",
+        "filter",
+        "map",
+        "find",
+        "findIndex",
+        "findLast",
+        "findLastIndex",
+        "count",
+        "sum",
+        "groupBy",
+        "sortBy",
+        "reduce",
+        "len",
+        "abs",
+        "ceil",
+        "floor",
+        "round",
+        "int",
+        "float",
+        "max",
+        "min",
+        "mean",
+        "median",
+        "now",
+        "date",
+        "first",
+        "last",
+        "get",
+        "take",
+        "keys",
+        "values",
+        "toPairs",
+        "fromPairs",
+        "reverse",
+        "uniq",
+        "concat",
+        "flatten",
+    ]
 ) | frozenset(BUILTIN_SIGNATURES)

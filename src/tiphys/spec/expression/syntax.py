@@ -22,7 +22,7 @@ class Placed:
 class Literal(Placed):
     """nil, a bool, a number or a string."""
 
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +164,7 @@ Node: TypeAlias = (
 )
 
 
-def children(node: Node) -> tuple[Node, ...]:
+def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 - one arm for each kind of node
     """Give the nodes directly below ``node``, left to right."""
     match node:
         case Unary(operand=below) | Chain(body=below) | Predicate(body=below):

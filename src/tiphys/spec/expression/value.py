@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tiphys.spec.expression.fault import Fault, check_text
+from tiphys.spec.expression.fault import MAX_VALUES, Fault, LimitFault, check_text
 from tiphys.spec.expression.moment import Duration, Instant, Zone
 
 Value: TypeAlias = Any
@@ -42,6 +42,25 @@ class Int64(int):
 
 class Groups(AnyMap):
     """Go's ``map[any][]any``: what groupBy gives."""
+
+
+def weigh(value: Value) -> int:
+    """Count all values inside a value; one that stands in two places counts twice.
+
+    An expression can nest a list in itself many times (``[a, a]``), so that little memory unfolds
+    to a huge tree; whoever walks a tree must know its unfolded size first.
+    """
+    total, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        total += 1
+        if isinstance(one, list):
+            waiting.extend(one)
+        elif isinstance(one, dict):
+            waiting.extend(one.values())
+        if total + len(waiting) > MAX_VALUES:
+            raise LimitFault(f"a value of more than {MAX_VALUES} parts is too large")
+    return total
 
 
 def wrap(number: int) -> int:

@@ -91,7 +91,7 @@ def _check_entrypoint(context: Context, *, lint: bool) -> None:
     if not spec.entrypoint:
         if not context.is_template:
             hint = ""
-            if len(spec.templates) == 1:
+            if len(spec.templates) == 1 and spec.templates[0].name:
                 hint = f"entrypoint: {spec.templates[0].name}"
             context.report.add(("entrypoint",), "an entrypoint is required", hint=hint)
         return

@@ -19,9 +19,22 @@ from tiphys.spec.expression.sprig.world import DATE, WORLD
 from tiphys.spec.expression.value import Function, Value
 
 OMITTED: Final = frozenset(
-    """getHostByName bcrypt htpasswd genPrivateKey derivePassword buildCustomCert genCA
-    genCAWithKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey
-    encryptAES decryptAES""".split()
+    [
+        "getHostByName",
+        "bcrypt",
+        "htpasswd",
+        "genPrivateKey",
+        "derivePassword",
+        "buildCustomCert",
+        "genCA",
+        "genCAWithKey",
+        "genSelfSignedCert",
+        "genSelfSignedCertWithKey",
+        "genSignedCert",
+        "genSignedCertWithKey",
+        "encryptAES",
+        "decryptAES",
+    ]
 )
 
 

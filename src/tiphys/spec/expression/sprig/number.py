@@ -125,7 +125,9 @@ def to_decimal(value: Value) -> int:
     return Int64(number) if wrap(number) == number and "_" not in text_of(value) else Int64(0)
 
 
-def _extreme(choose: Callable[..., float], convert: Callable[[Value], float]) -> Callable[..., Value]:
+def _extreme(
+    choose: Callable[..., float], convert: Callable[[Value], float]
+) -> Callable[..., Value]:
     def best(first: Value, *others: Value) -> Value:
         found = choose(convert(value) for value in (first, *others))
         return Int64(found) if convert is to_int64 else found

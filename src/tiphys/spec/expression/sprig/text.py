@@ -352,7 +352,7 @@ def url_parse(source: Value) -> dict[str, Value]:
 
 def url_join(parts: Value) -> str:
     """Put a URL together."""
-    given = {key: value for key, value in mapping(parts).items()}
+    given = dict(mapping(parts).items())
     for key, value in given.items():
         if not isinstance(value, str):
             kind = builtin.kind_name(value)

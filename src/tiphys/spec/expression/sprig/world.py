@@ -114,8 +114,7 @@ def _chosen(alphabet: str) -> Callable[[Host, Value], str]:
             raise LimitFault(f"{size} random characters exceed {MAX_TEXT // 8}")
         raw = host.random(size * 8)
         return "".join(
-            alphabet[int.from_bytes(raw[at * 8 : at * 8 + 8]) % len(alphabet)]
-            for at in range(size)
+            alphabet[int.from_bytes(raw[at * 8 : at * 8 + 8]) % len(alphabet)] for at in range(size)
         )
 
     return make

@@ -1,0 +1,84 @@
+"""``tiphys delete``: forgets workflows, with their nodes and logs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tiphys.cli.inputs import data_folder
+from tiphys.cli.listing import workflow_filter
+from tiphys.cli.names import namespace_of, namespace_option, workflow_argument
+from tiphys.errors import ConflictError, NotFoundError
+
+if TYPE_CHECKING:
+    from tiphys.store import Store, WorkflowSummary
+
+_ENDED = frozenset({"Succeeded", "Failed", "Error"})
+
+
+@click.command("delete")
+@workflow_argument(many=True, required=False)
+@namespace_option
+@click.option("-A", "--all-namespaces", is_flag=True, help="With --all: of every namespace.")
+@click.option("--all", "everything", is_flag=True, help="All that have ended.")
+@click.option("--completed", is_flag=True, help="The same as --all, as in argo.")
+@click.option("--status", default="", metavar="PHASE,…", help="Those in these phases.")
+@click.option("-l", "--selector", default="", help="Those with these labels.")
+@click.option("--prefix", default="", help="Those whose names begin so.")
+@click.option("--older", default="", metavar="DURATION", help="Those that ended longer ago.")
+@click.option("--force", is_flag=True, help="Also such as never ended.")
+@click.option("--dry-run", is_flag=True, help="Only tell which.")
+def command(workflows: tuple[str, ...], **given: Any) -> None:
+    """Delete WORKFLOW… or all that the options choose. Artifacts stay where they are."""
+    chooses = any(given[key] for key in ("everything", "completed", "status", "older"))
+    if not (workflows or chooses or given["selector"] or given["prefix"]):
+        raise click.UsageError("name workflows, or choose some with --all, --status, --older …")
+    from tiphys.store import Store  # noqa: PLC0415
+
+    data = data_folder()
+    if not data.is_dir():
+        raise NotFoundError(f"there is no store in {data}")
+    with Store.open(data, owner=not given["dry_run"]) as store:
+        chosen = _chosen(store, workflows, given)
+        if not given["dry_run"]:
+            _delete(store, data, chosen)
+    word = "would be deleted" if given["dry_run"] else "deleted"
+    sys.stdout.write("".join(f"{row.name} {word}\n" for row in chosen))
+    if not chosen:
+        sys.stderr.write("no workflows found\n")
+
+
+def _chosen(store: Store, names: Sequence[str], given: dict[str, Any]) -> Sequence[WorkflowSummary]:
+    if names:
+        namespace = namespace_of(given["namespace"])
+        named = [store.workflow(name, namespace=namespace) for name in names]
+        for row in named:
+            if row.phase not in _ENDED and not given["force"]:
+                raise ConflictError(f"{row.name} has not ended; --force deletes it all the same")
+        return named
+    wanted = workflow_filter({**given, "since": "", "running": False})
+    rows = store.workflows(wanted, limit=-1)
+    return [
+        row
+        for row in rows
+        if row.name.startswith(given["prefix"]) and (row.phase in _ENDED or given["force"])
+    ]
+
+
+def _delete(store: Store, data: Path, chosen: Sequence[WorkflowSummary]) -> None:
+    from tiphys.store import Batch  # noqa: PLC0415
+
+    if not chosen:
+        return
+    store.commit(Batch(deleted=[row.uid for row in chosen]))
+    for row in chosen:
+        # After the commit: logs without a workflow are only lost room, the other way round
+        # they would be lost logs.
+        shutil.rmtree(data / "attempts" / row.uid, ignore_errors=True)
+    while store.sweep():
+        pass

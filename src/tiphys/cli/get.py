@@ -1,0 +1,164 @@
+"""``tiphys get``: one workflow and its nodes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from tiphys.cli.failure import visible
+from tiphys.cli.names import namespace_of, namespace_option, workflow_argument
+from tiphys.cli.symbol import phase_colour, symbol
+from tiphys.cli.text import Paint, columns, moment, short_duration, wants_colour
+from tiphys.cli.tree import draw, plant
+from tiphys.cli.watch.summary import output_values
+from tiphys.core.name import pod_name
+from tiphys.engine.node import Node, NodeType
+from tiphys.executor.clock import now
+
+if TYPE_CHECKING:
+    from tiphys.store import WorkflowRow
+
+_FORMS = click.Choice(["json", "yaml", "wide", "short", "name"])
+
+
+@click.command("get")
+@workflow_argument(many=True)
+@namespace_option
+@click.option("-o", "--output", type=_FORMS, help="Another form.")
+@click.option("--no-color", is_flag=True, help="No colours.")
+def command(
+    workflows: tuple[str, ...], namespace: str | None, output: str | None, no_color: bool
+) -> None:
+    """Show WORKFLOW… with all nodes. A name, a uid, or @latest."""
+    from tiphys.cli.stored import nodes_of, open_store  # noqa: PLC0415
+
+    with open_store() as store:
+        found = [store.workflow(key, namespace=namespace_of(namespace)) for key in workflows]
+        if output == "name":
+            sys.stdout.write("".join(f"{row.name}\n" for row in found))
+            return
+        pairs = [(row, nodes_of(store, row.uid)) for row in found]
+    if output in {"json", "yaml"}:
+        from tiphys.cli.output import print_objects  # noqa: PLC0415
+        from tiphys.wire.argo import workflow_object  # noqa: PLC0415
+
+        print_objects([workflow_object(row, nodes) for row, nodes in pairs], output)
+        return
+    for row, nodes in pairs:
+        print_workflow(row, nodes, wide=output == "wide", short=output == "short", plain=no_color)
+
+
+def print_workflow(
+    row: WorkflowRow,
+    nodes: Iterable[Node],
+    *,
+    wide: bool = False,
+    short: bool = False,
+    plain: bool = False,
+) -> None:
+    """Print a workflow the way ``argo get`` does; ``short``: the nodes only."""
+    paint = Paint(not plain and wants_colour(os.environ, terminal=sys.stdout.isatty()))
+    lines = [] if short else list(header_lines(row))
+    drawn = tree_lines(row, list(nodes), paint, wide=wide)
+    if drawn:
+        lines += drawn if short else ["", *drawn]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def header_lines(row: WorkflowRow) -> Iterator[str]:
+    """Give what is to be said about the workflow itself."""
+    yield _field("Name", row.name)
+    yield _field("Namespace", row.namespace)
+    yield _field("Status", status_of(row))
+    if row.message:
+        yield _field("Message", row.message)
+    if row.quarantine:
+        yield _field("Quarantined", row.quarantine)
+    yield _field("Created", moment(row.created_at))
+    if row.started_at is not None:
+        yield _field("Started", moment(row.started_at))
+        if row.finished_at is not None:
+            yield _field("Finished", moment(row.finished_at))
+        yield _field("Duration", short_duration((row.finished_at or now()) - row.started_at))
+    if row.progress:
+        yield _field("Progress", row.progress)
+    yield from _values("Parameters", _arguments(row.manifest))
+    yield from _values("Output Parameters", output_values(row.outputs))
+
+
+def status_of(row: Any) -> str:
+    """Give the phase, or that it is suspended."""
+    if row.suspended and row.phase in {"", "Pending", "Running"}:
+        return f"{row.phase or 'Pending'} (Suspended)"
+    return row.phase or "Pending"
+
+
+def _field(name: str, value: str) -> str:
+    return f"{name + ':':<20} {visible(value)}"
+
+
+def _values(title: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if pairs:
+        yield f"{title}:"
+        for name, value in pairs:
+            yield _field(f"  {name}", value)
+
+
+def _arguments(manifest: bytes) -> list[tuple[str, str]]:
+    value = msgspec.json.decode(manifest) if manifest else {}
+    return _pairs(value.get("spec", {}).get("arguments", {}).get("parameters", ()))
+
+
+def _pairs(parameters: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(each["name"], each["value"]) for each in parameters if "value" in each]
+
+
+def tree_lines(row: WorkflowRow, nodes: Sequence[Node], paint: Paint, *, wide: bool) -> list[str]:
+    """Give the table of nodes, as a tree; nothing where no node exists yet."""
+    forest = plant(nodes)
+    trees = [list(draw(forest, root)) for root in forest[""]]
+    if not trees:
+        return []
+    head = ["STEP", "TEMPLATE", "PODNAME", "DURATION", "MESSAGE"]
+    if wide:
+        head += ["ARTIFACTS", "CPU", "MEMORY"]
+    rows = [head]
+    for number, tree in enumerate(trees):
+        if number:
+            rows.append([""])
+        rows += [_cells(row.name, lead, node, paint, wide=wide) for lead, node in tree]
+    return columns(rows)
+
+
+def _cells(workflow: str, lead: str, node: Node, paint: Paint, *, wide: bool) -> list[str]:
+    step = f"{lead}{paint(symbol(node.phase), phase_colour(node.phase))} {node.display_name}"
+    ref = node.template_ref
+    template = f"{ref.name}/{ref.template}" if ref else node.template_name
+    pod = duration = ""
+    if node.type is NodeType.POD:
+        name = ref.template if ref else node.template_name
+        pod = pod_name(workflow, node.name, name, node.id)
+        duration = _duration(node)
+    cells = [step, template, pod, duration, visible(node.message)]
+    return [*cells, *_measures(node)] if wide else cells
+
+
+def _duration(node: Node) -> str:
+    if node.started_at is None:
+        return ""
+    return short_duration((node.finished_at or now()) - node.started_at)
+
+
+def _measures(node: Node) -> list[str]:
+    artifacts = node.outputs.artifacts if node.outputs else ()
+    used = node.ours
+    return [
+        ",".join(artifact.name for artifact in artifacts),
+        f"{used.cpu_seconds:.2f}s" if used.cpu_seconds else "",
+        f"{used.memory_bytes / 2**20:.1f}Mi" if used.memory_bytes else "",
+    ]

@@ -1,0 +1,41 @@
+"""``tiphys lint``: mistakes in files, all at once."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tiphys.cli.failure import FAILED, USAGE
+from tiphys.cli.inputs import read_files, settings
+
+
+@click.command("lint")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    help="text, json, github (annotations) or sarif.",
+)
+@click.option("--strict/--no-strict", default=True, help="Whether unknown fields are errors.")
+@click.option("-n", "--namespace", help="The namespace of documents that name none.")
+def command(files: tuple[str, ...], form: str, strict: bool, namespace: str | None) -> int:
+    """Look for mistakes in FILE…; "-" reads stdin, a folder stands for all files below it.
+
+    The files may refer to each other. Exits with 0 when nothing is wrong, 1 when something is.
+    """
+    from tiphys.spec.lint import format_problems, has_errors, lint  # noqa: PLC0415
+
+    texts = read_files(files, folders=True)
+    if not texts:
+        sys.stderr.write("tiphys: there are no YAML or JSON files there\n")
+        return USAGE
+    problems = lint(texts, strict=strict, namespace=settings(namespace=namespace).namespace)
+    if problems or form != "text":
+        sys.stdout.write(f"{format_problems(problems, form)}\n")
+    else:
+        sys.stderr.write(f"no mistakes in {len(texts)} file{'s' if len(texts) > 1 else ''}\n")
+    return FAILED if has_errors(problems) else 0

@@ -1,0 +1,129 @@
+"""``tiphys logs``: what tasks wrote, in the order in which they wrote it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tiphys.cli.inputs import data_folder
+from tiphys.cli.merge import NodeLine, follow, merged
+from tiphys.cli.names import namespace_of, namespace_option, seconds, workflow_argument
+from tiphys.cli.text import Paint, printable, rfc3339, wants_colour
+from tiphys.core.name import pod_name
+from tiphys.engine.node import Node
+from tiphys.errors import NotFoundError
+from tiphys.executor.clock import now
+
+if TYPE_CHECKING:
+    from tiphys.store import Store, WorkflowRow
+
+_COLOURS = ("cyan", "green", "yellow", "blue", "magenta")
+
+
+@click.command("logs")
+@workflow_argument()
+@click.argument("nodes", nargs=-1, metavar="[NODE…]")
+@namespace_option
+@click.option("-f", "--follow", is_flag=True, help="Go on until the workflow has ended.")
+@click.option("--tail", type=click.IntRange(min=0), help="Only the last so many lines.")
+@click.option("--since", default="", metavar="DURATION", help="Only lines written since.")
+@click.option("--timestamps", is_flag=True, help="When each line was written.")
+@click.option("-c", "--container", help="Only of this container.")
+@click.option("--no-color", is_flag=True, help="No colours.")
+def command(workflow: str, nodes: tuple[str, ...], **given: Any) -> None:
+    """Print the logs of WORKFLOW, or of some of its nodes: by name, id, or pod name."""
+    from tiphys.cli.stored import nodes_of, open_store  # noqa: PLC0415
+
+    paint = Paint(not given["no_color"] and wants_colour(os.environ, terminal=sys.stdout.isatty()))
+    data = data_folder()
+    with open_store() as store:
+        row = store.workflow(workflow, namespace=namespace_of(given["namespace"]))
+        every = nodes_of(store, row.uid)
+        wanted = choose_nodes(row.name, every, nodes)
+        form = Form(row.name, paint, prefixed=not nodes, timestamps=given["timestamps"])
+        since = now() - seconds(given["since"]) if given["since"] else 0.0
+        if given["follow"]:
+            lines = follow(data, row.uid, _Source(store, row, nodes), given["container"])
+        else:
+            lines = merged(data, row.uid, wanted, given["container"])
+        lines = (line for line in lines if line.line.at >= since)
+        if given["tail"] is not None and not given["follow"]:
+            lines = iter(deque(lines, maxlen=given["tail"]))
+        _print(lines, form)
+
+
+@dataclass(slots=True)
+class _Source:
+    """Looks again what nodes there are, for ``--follow``."""
+
+    store: Store
+    row: WorkflowRow
+    names: Sequence[str]
+
+    def __call__(self) -> tuple[list[Node], bool]:
+        """Give the nodes, and whether the workflow is over."""
+        from tiphys.cli.stored import nodes_of  # noqa: PLC0415
+
+        # The phase first: nodes that end in between are then read once more.
+        row = self.store.workflow(self.row.uid)
+        nodes = nodes_of(self.store, row.uid)
+        chosen = [node for node in nodes if _matches(self.row.name, node, self.names)]
+        return chosen, row.phase in {"Succeeded", "Failed", "Error"}
+
+
+def choose_nodes(workflow: str, nodes: Iterable[Node], names: Sequence[str]) -> list[Node]:
+    """Give the nodes that are meant; NotFoundError where a name means none."""
+    chosen = [node for node in nodes if node.ours.attempt and _matches(workflow, node, names)]
+    for name in names:
+        if not any(_matches(workflow, node, (name,)) for node in nodes):
+            raise NotFoundError(f"there is no node {name!r} in {workflow}; see tiphys get")
+    return chosen
+
+
+def _matches(workflow: str, node: Node, names: Sequence[str]) -> bool:
+    if not names:
+        return True
+    template = node.template_ref.template if node.template_ref else node.template_name
+    own = {node.id, node.name, node.display_name, pod_name(workflow, node.name, template, node.id)}
+    # Of a retry or a loop all attempts and items are meant.
+    return any(
+        name in own or any(each.startswith(f"{name}(") for each in (node.name, node.display_name))
+        for name in names
+    )
+
+
+@dataclass(slots=True)
+class Form:
+    """How a line is written."""
+
+    workflow: str
+    paint: Paint
+    prefixed: bool
+    timestamps: bool
+
+    def write(self, found: NodeLine) -> str:
+        """Write one line."""
+        line, node = found.line, found.node
+        parts = [rfc3339(line.at)] if self.timestamps else []
+        if self.prefixed:
+            name = node.name.removeprefix(self.workflow).lstrip(".") or node.name
+            if line.container != "main":
+                name += f"/{line.container}"
+            colour = _COLOURS[sum(name.encode()) % len(_COLOURS)]
+            parts.append(self.paint(f"{name}:", colour))
+        parts.append(printable(line.text) if self.paint.on else line.text)
+        return " ".join(parts)
+
+
+def _print(lines: Iterator[NodeLine], form: Form) -> None:
+    for line in lines:
+        sys.stdout.write(form.write(line) + "\n")
+        if line.last:
+            sys.stdout.flush()
+    sys.stdout.flush()

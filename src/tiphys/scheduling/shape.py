@@ -1,0 +1,182 @@
+"""Whose turn it is among the queues that wait for the same needs.
+
+A shape is one vector of needs with the queues that have such work in line, as heaps over the
+queue tree: at each level urgent work first, then the highest priority, then the lowest share.
+Ranks are kept lazily. A start only raises shares, so an entry that is out of date stands too far
+ahead and is corrected when it comes up; a release lowers them, so it must be told (``sink``).
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush, heapreplace
+from itertools import count
+
+from tiphys.scheduling.ledger import Account, Needs, Rank
+from tiphys.scheduling.pending import Batch, Order
+
+Key = tuple[object, ...]
+"""Urgency, the ranks from the top down, the order of the head: compares batches of all queues."""
+_serial = count()
+"""Breaks ties inside heaps; never decides anything, as ranks end in the account's index."""
+
+
+class Place:
+    """An account's place in one shape: a leaf with batches, or a branch with children."""
+
+    __slots__ = ("account", "active", "batches", "children", "heap", "parent", "urgent")
+
+    def __init__(self, account: Account, parent: Place | None) -> None:
+        self.account = account
+        self.parent = parent
+        self.active = False
+        self.urgent = False
+        self.children = 0
+        self.heap: list[tuple[bool, Rank, int, Place]] = []
+        self.batches: list[Batch] = []
+        """In line, in no order: there is more than one only where workflows are limited."""
+
+    def top(self) -> Place | None:
+        """Return the child to serve next, None where none has work in line."""
+        heap = self.heap
+        while heap:
+            calm, rank, serial, child = heap[0]
+            if not child.active:
+                heappop(heap)
+            elif rank is not child.account.rank() or calm is child.urgent:
+                fresh = (not child.urgent, child.account.rank(), serial, child)
+                heapreplace(heap, fresh)
+                if fresh[1] == rank and fresh[0] is calm:
+                    return child
+            else:
+                return child
+        return None
+
+    def best(self) -> tuple[Order, Batch] | None:
+        """Return the leaf's best batch in line, with its head's order."""
+        found: tuple[Order, Batch] | None = None
+        for batch in self.batches:
+            head = batch.head()
+            if head is not None and (found is None or head.order < found[0]):
+                found = (head.order, batch)
+        return found
+
+
+class Choice:
+    """The best batch of a shape, and what that depends on."""
+
+    __slots__ = ("batch", "key", "ranks")
+
+    def __init__(self, place: Place, order: Order, batch: Batch) -> None:
+        self.batch = batch
+        path = place.account.path
+        self.ranks = [(account, account.rank()) for account in path[:-1]]
+        self.key: Key = (order[0], *(rank for _, rank in reversed(self.ranks)), order)
+
+    def holds(self) -> bool:
+        """Whether nothing on its path has changed since."""
+        for account, rank in self.ranks:  # noqa: SIM110 - hot
+            if account.rank() is not rank:
+                return False
+        return True
+
+
+class Shape:
+    """All queues with work of the same needs in line."""
+
+    __slots__ = ("_choice", "_places", "closed", "needs", "refused", "root")
+
+    def __init__(self, needs: Needs, root: Account) -> None:
+        self.needs = needs
+        self.root = Place(root, None)
+        self._places: dict[Account, Place] = {root: self.root}
+        self._choice: Choice | None = None
+        self.closed = False
+        """Does not fit the machine, until something is released."""
+        self.refused = 0
+        """How often in this round its work had to step back behind the head."""
+
+    def add(self, batch: Batch, *, urgent: bool) -> None:
+        """Put ``batch`` in line."""
+        place = self._place(batch.account)
+        place.batches.append(batch)
+        self.touch(batch, urgent=urgent)
+
+    def touch(self, batch: Batch, *, urgent: bool = False) -> None:
+        """The head of ``batch`` changed; it stands where its account stands."""
+        self._choice = None
+        step: Place | None = self._places[batch.account]
+        while step is not None:
+            if not step.active or (urgent and not step.urgent):
+                step.urgent = urgent or (step.active and step.urgent)
+                step.active = True
+                self._stand(step)
+            step = step.parent
+
+    def remove(self, batch: Batch) -> None:
+        """Take ``batch`` out of line."""
+        self._choice = None
+        place = self._places[batch.account]
+        place.batches.remove(batch)
+        if not place.batches:
+            place.active = False
+
+    def started(self) -> None:
+        """The chosen batch has lost its head."""
+        self._choice = None
+
+    def sink(self, path: tuple[Account, ...]) -> None:
+        """Usage fell along ``path``: its accounts may now stand further ahead."""
+        places = self._places
+        for account in path[:-1]:
+            place = places.get(account)
+            if place is not None and place.active:
+                self._choice = None
+                self._stand(place)
+
+    def choice(self) -> Choice | None:
+        """The batch to serve next, None where nothing is in line."""
+        known = self._choice
+        if known is not None and known.holds():
+            return known
+        self._choice = self._choose()
+        return self._choice
+
+    def _choose(self) -> Choice | None:
+        while self.root.active:
+            place = self.root
+            while not place.batches:
+                child = place.top()
+                if child is None:
+                    break
+                place = child
+            found = place.best() if place.batches else None
+            if found is not None:
+                return Choice(place, *found)
+            place.active = False
+        return None
+
+    def _place(self, account: Account) -> Place:
+        place = self._places.get(account)
+        if place is None:
+            assert account.parent is not None
+            parent = self._place(account.parent)
+            parent.children += 1
+            place = self._places[account] = Place(account, parent)
+        return place
+
+    def _stand(self, place: Place) -> None:
+        parent = place.parent
+        if parent is None:
+            return
+        entry = (not place.urgent, place.account.rank(), next(_serial), place)
+        heappush(parent.heap, entry)
+        if len(parent.heap) > 16 + 4 * parent.children:
+            seen: dict[Account, tuple[bool, Rank, int, Place]] = {}
+            for item in parent.heap:
+                child = item[3]
+                if child.active:
+                    seen[child.account] = (
+                        not child.urgent, child.account.rank(), item[2], child
+                    )  # fmt: skip
+            parent.heap = list(seen.values())
+            heapify(parent.heap)

@@ -1,0 +1,215 @@
+"""What a simulation says: makespan, waiting, use of the machine, missed service levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from tiphys.scheduling.critical_path import critical_path, ranks
+from tiphys.scheduling.estimate import median
+from tiphys.scheduling.resource import Resources
+from tiphys.simulate.run import Outcome, Record
+from tiphys.simulate.task import Task
+
+
+class QueueReport(msgspec.Struct, frozen=True):
+    """How one queue fared."""
+
+    tasks: int
+    wait_median: float
+    wait_p95: float
+    wait_max: float
+    sla_misses: int
+
+
+class Report(msgspec.Struct, frozen=True):
+    """How a plan fared."""
+
+    makespan: float
+    lower_bound: float
+    """No plan can be faster: the critical path, or all work spread evenly."""
+    utilisation: dict[str, float]
+    queues: dict[str, QueueReport]
+    preemptions: int
+    decisions: int
+    stuck: dict[str, str]
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
+
+
+def summarize(outcome: Outcome) -> Report:
+    """Sum up an outcome."""
+    records = [record for record in outcome.records.values() if record.ended_at >= 0]
+    queues: dict[str, list[Record]] = {}
+    for record in records:
+        queues.setdefault(record.task.queue, []).append(record)
+    return Report(
+        makespan=outcome.makespan,
+        lower_bound=lower_bound([r.task for r in outcome.records.values()], outcome.capacity),
+        utilisation=_utilisation(outcome, records),
+        queues={name: _queue(outcome, name, found) for name, found in sorted(queues.items())},
+        preemptions=len(outcome.preemptions),
+        decisions=outcome.decisions,
+        stuck=dict(outcome.stuck),
+        warnings=tuple(outcome.warnings),
+    )
+
+
+def lower_bound(tasks: Sequence[Task], capacity: Resources) -> float:
+    """The larger of the critical path and the work divided by the capacity."""
+    parents = {task.id: task.parents for task in tasks}
+    seconds = {task.id: task.seconds for task in tasks}
+    bounds = [critical_path(parents, seconds)]
+    for name, has in capacity.items:
+        work = sum(task.seconds * min(task.requests.get(name), has) for task in tasks)
+        if has:
+            bounds.append(work / has)
+    return max(bounds)
+
+
+def tight_bound(tasks: Sequence[Task], capacity: Resources) -> float:
+    """A lower bound that sees more: what must come before, what must come after, whole waves.
+
+    For tasks that cannot start before ``head`` and after whose end ``tail`` is still to come, all
+    of their work lies between; and of more tasks than there are places, some must queue.
+    """
+    parents = {task.id: task.parents for task in tasks}
+    seconds = {task.id: task.seconds for task in tasks}
+    below = ranks(parents, seconds)
+    tails = {name: rank - seconds[name] for name, rank in below.items()}
+    heads = _heads(tasks, below)
+    best = lower_bound(tasks, capacity)
+    for head in _steps(heads.values()):
+        later = [task for task in tasks if heads[task.id] >= head]
+        for tail in _steps(tails[task.id] for task in later):
+            inner = [task for task in later if tails[task.id] >= tail]
+            best = max(best, head + tail + _span(inner, capacity))
+    return best
+
+
+def _heads(tasks: Sequence[Task], below: dict[str, float]) -> dict[str, float]:
+    """The longest way from the start to each task."""
+    by_id = {task.id: task for task in tasks}
+    heads: dict[str, float] = {}
+    for name in sorted(by_id, key=lambda name: -below[name]):
+        pending = [name]
+        while pending:
+            task = by_id[pending[-1]]
+            missing = [parent for parent in task.parents if parent not in heads]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            heads[task.id] = max(
+                (heads[parent] + by_id[parent].seconds for parent in task.parents), default=0.0
+            )
+    return heads
+
+
+def _steps(values: Iterable[float]) -> list[float]:
+    """At most some dozens of the different values, the largest with them."""
+    found = sorted(set(values))
+    stride = max(1, len(found) // 48)
+    return [*found[::stride], found[-1]] if found else []
+
+
+def _span(tasks: Sequence[Task], capacity: Resources) -> float:
+    """The least time between the first start and the last end of independent tasks."""
+    spread = 0.0
+    for name, has in capacity.items:
+        if has:
+            work = sum(task.seconds * min(task.requests.get(name), has) for task in tasks)
+            spread = max(spread, work / has)
+    smallest = min((task.requests.get("cpu") for task in tasks), default=0)
+    places = capacity.get("cpu") // smallest if smallest else 0
+    return max(spread, _waves(sorted((task.seconds for task in tasks), reverse=True), places))
+
+
+def _waves(longest: list[float], places: int) -> float:
+    """Of the ``k·places + 1`` longest tasks some ``k + 1`` share a place: at least the shortest."""
+    best, waves = 0.0, 1
+    while places and waves * places < len(longest):
+        last = waves * places
+        best = max(best, sum(longest[last - waves : last + 1]))
+        waves += 1
+    return best
+
+
+def _queue(outcome: Outcome, name: str, records: list[Record]) -> QueueReport:
+    waits = sorted(record.waited for record in records)
+    sla = outcome.queues.queues[name].sla_seconds
+    return QueueReport(
+        tasks=len(records),
+        wait_median=median(waits),
+        wait_p95=waits[min(len(waits) - 1, int(len(waits) * 0.95))],
+        wait_max=waits[-1],
+        sla_misses=0 if sla is None else sum(wait > sla for wait in waits),
+    )
+
+
+def _utilisation(outcome: Outcome, records: list[Record]) -> dict[str, float]:
+    span = outcome.makespan
+    if not span:
+        return {}
+    return {
+        name: sum(r.task.requests.get(name) * (r.ended_at - r.started_at) for r in records)
+        / (has * span)
+        for name, has in outcome.capacity.items
+        if has
+    }
+
+
+def report_text(report: Report) -> str:
+    """Say a report to a person."""
+    over = report.makespan / report.lower_bound - 1 if report.lower_bound else 0.0
+    lines = [
+        f"makespan     {_time(report.makespan)} ({over:+.1%} of the lower bound "
+        f"{_time(report.lower_bound)})",
+        "utilisation  "
+        + (", ".join(f"{n} {part:.0%}" for n, part in report.utilisation.items()) or "none"),
+        f"preemptions  {report.preemptions}",
+        "",
+        f"{'queue':<16}{'tasks':>7}{'wait p50':>10}{'p95':>10}{'max':>10}{'SLA missed':>12}",
+    ]
+    for name, queue in report.queues.items():
+        lines.append(
+            f"{name:<16}{queue.tasks:>7}{_time(queue.wait_median):>10}"
+            f"{_time(queue.wait_p95):>10}{_time(queue.wait_max):>10}{queue.sla_misses:>12}"
+        )
+    lines += [f"never started: {name}: {why}" for name, why in report.stuck.items()]
+    lines += [f"warning: {warning}" for warning in report.warnings]
+    return "\n".join(lines)
+
+
+def compare_text(left: Report, right: Report, names: tuple[str, str] = ("A", "B")) -> str:
+    """Put two reports side by side."""
+    rows: list[tuple[str, float, float, str]] = [
+        ("makespan", left.makespan, right.makespan, "s"),
+        ("preemptions", left.preemptions, right.preemptions, ""),
+    ]
+    for name in sorted({*left.utilisation, *right.utilisation}):
+        mine, yours = left.utilisation.get(name, 0.0), right.utilisation.get(name, 0.0)
+        rows.append((f"{name} used", mine * 100, yours * 100, "%"))
+    for name in sorted({*left.queues, *right.queues}):
+        a, b = left.queues.get(name), right.queues.get(name)
+        rows.append((f"{name} wait p95", a.wait_p95 if a else 0.0, b.wait_p95 if b else 0.0, "s"))
+        rows.append((f"{name} SLA missed", a.sla_misses if a else 0, b.sla_misses if b else 0, ""))
+    lines = [f"{'':<24}{names[0]:>14}{names[1]:>14}{'change':>10}"]
+    for label, mine, yours, unit in rows:
+        change = f"{yours / mine - 1:+.1%}" if mine else ""
+        lines.append(f"{label:<24}{mine:>13.1f}{unit:1}{yours:>13.1f}{unit:1}{change:>10}")
+    return "\n".join(lines)
+
+
+def _time(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02}m{rest:02}s" if hours else f"{minutes}m{rest:02}s"

@@ -1,0 +1,101 @@
+"""The owner's side of the store: the folder's lock, the epoch, one transaction per batch."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+from tiphys.errors import StaleEpochError
+from tiphys.store import query, sqlite, writing
+from tiphys.store.lock import FolderLock
+from tiphys.store.migrate import migrate
+from tiphys.store.row import Batch
+
+
+class Writer:
+    """The one connection that writes, its epoch, and the lock on the folder."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: FolderLock) -> None:
+        self._path = path
+        self._connection = connection
+        self._folder = lock
+        self._turn = threading.Lock()
+        self.epoch = 0
+        self._numbers = self._take_over()
+
+    @classmethod
+    def open(cls, folder: Path, path: Path) -> Writer:
+        """Take the folder over, and bring its tables up to date."""
+        _make_folder(folder)
+        lock = FolderLock.take(folder)
+        connection = None
+        try:
+            with sqlite.translated(path):
+                connection = sqlite.connect_writer(path)
+                return cls(path, connection, lock)
+        except BaseException:
+            if connection is not None:
+                connection.close()
+            lock.release()
+            raise
+
+    def _take_over(self) -> writing.Numbers:
+        connection = self._connection
+        with sqlite.transaction(connection):
+            migrate(connection, self._path)
+            connection.execute(query.RAISE_EPOCH)
+            self.epoch = connection.execute(query.EPOCH).fetchone()[0]
+        return writing.Numbers(connection)
+
+    def commit(self, batch: Batch) -> frozenset[str]:
+        """Write all of ``batch``, or nothing."""
+        numbers = self._numbers
+        with self._turn, sqlite.translated(self._path):
+            numbers.missing = set()
+            try:
+                with sqlite.transaction(self._connection):
+                    self._check_epoch()
+                    writing.write(self._connection, batch, numbers)
+            except BaseException:
+                numbers.forget(writing.touched(batch))
+                raise
+            numbers.trim()
+            return frozenset(numbers.missing)
+
+    def sweep(self) -> bool:
+        """Remove a part of what deleted workflows left."""
+        with self._turn, sqlite.translated(self._path):
+            if self._connection.execute(query.FIRST_GARBAGE).fetchone()[0] is None:
+                return False
+            with sqlite.transaction(self._connection):
+                self._check_epoch()
+                return writing.sweep(self._connection, writing.SWEEP_SIZE)
+
+    def _check_epoch(self) -> None:
+        """Refuse to write after a newer owner; the transaction keeps others from coming between."""
+        found = self._connection.execute(query.EPOCH).fetchone()[0]
+        if found != self.epoch:
+            raise StaleEpochError(
+                f"{self._path} has a newer owner (epoch {found}, ours is {self.epoch});"
+                " nothing was written"
+            )
+
+    def close(self) -> None:
+        """Close the connection, then let the folder go."""
+        with self._turn:
+            self._connection.close()
+            self._folder.release()
+
+
+def _make_folder(folder: Path) -> None:
+    """Create ``folder``, for its owner only, so that it survives power loss."""
+    if folder.is_dir():
+        return
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

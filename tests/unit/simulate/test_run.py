@@ -1,0 +1,190 @@
+"""The virtual clock, its reports and pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tiphys.errors import InvalidInputError
+from tiphys.scheduling import Preempt, Queue, QueueTree, Resources
+from tiphys.scheduling.estimate import History
+from tiphys.simulate.command import load_queues, parse_capacity, simulate
+from tiphys.simulate.gantt import gantt_json, gantt_svg, gantt_text
+from tiphys.simulate.report import compare_text, lower_bound, report_text, summarize, tight_bound
+from tiphys.simulate.run import run
+from tiphys.simulate.task import Task, template_of
+
+ONE = Resources(cpu=1000)
+TWO = Resources(cpu=2000)
+
+WORKFLOW = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata:
+  name: flow
+  annotations: {tiphys.io/queue: night}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - name: first
+        template: work
+    - - name: fan
+        template: work
+        withSequence: {count: "4"}
+  - name: work
+    container: {image: x, command: [x], resources: {requests: {cpu: 1}}}
+"""
+
+
+def task(name: str, seconds: float = 10.0, *parents: str, **fields: object) -> Task:
+    return Task(id=name, seconds=seconds, requests=ONE, parents=parents, **fields)  # type: ignore[arg-type]
+
+
+def test_tasks_start_when_their_parents_have_ended() -> None:
+    outcome = run([task("a"), task("b", 5.0, "a"), task("c", 5.0, "a")], TWO)
+
+    assert outcome.makespan == 15.0
+    assert outcome.records["b"].started_at == outcome.records["c"].started_at == 10.0
+
+
+def test_the_machine_is_never_fuller_than_it_is() -> None:
+    outcome = run([task(f"t{i}", 7.0) for i in range(5)], TWO)
+
+    assert outcome.makespan == 21.0
+    assert summarize(outcome).utilisation == {"cpu": pytest.approx(35 / 42)}
+
+
+def test_a_stopped_task_queues_again_with_its_age_and_loses_its_progress() -> None:
+    queues = QueueTree([Queue(name="default", preempt=Preempt.LOWER_PRIORITY)])
+    low = task("low", 100.0, priority=1)
+    high = task("high", 10.0, priority=100, arrives_at=50.0)
+
+    outcome = run([low, high], ONE, queues)
+
+    assert outcome.records["low"].preempted == 1
+    assert outcome.records["high"].started_at == 50.0
+    assert outcome.records["low"].ended_at == 160.0
+    assert [p.text for _, p in outcome.preemptions] == [
+        "low stops for high: it has a higher priority in the same queue"
+    ]
+
+
+def test_a_missed_service_level_is_counted() -> None:
+    queues = QueueTree([Queue(name="default", sla_seconds=5.0)])
+
+    report = summarize(run([task("a"), task("b")], ONE, queues))
+
+    assert report.queues["default"].sla_misses == 1
+    assert report.queues["default"].wait_max == 10.0
+
+
+def test_a_task_for_an_unknown_queue_is_reported_as_never_started() -> None:
+    outcome = run([task("a", queue="nowhere")], ONE)
+
+    assert outcome.stuck == {"a": "there is no queue nowhere that takes work"}
+
+
+def test_an_unknown_parent_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="no task z"):
+        run([task("a", 1.0, "z")], ONE)
+
+
+def test_gangs_of_tasks_start_together() -> None:
+    tasks = [task("x"), task("g1", gang="g"), task("g2", gang="g")]
+
+    outcome = run(tasks, TWO)
+
+    assert outcome.records["g1"].started_at == outcome.records["g2"].started_at == 10.0
+
+
+def test_the_same_tasks_give_the_same_outcome() -> None:
+    tasks = [task(f"t{i}", float(i % 4 + 1), priority=i % 3) for i in range(30)]
+
+    assert gantt_json(run(tasks, TWO)) == gantt_json(run(tasks, TWO))
+
+
+def test_the_tight_bound_sees_waves_heads_and_tails() -> None:
+    wave = [task(f"t{i}") for i in range(3)]
+    assert lower_bound(wave, TWO) == 15.0
+    assert tight_bound(wave, TWO) == 20.0
+
+    chain = [task("head"), *(task(f"m{i}", 10.0, "head") for i in range(4))]
+    assert tight_bound(chain, TWO) == 30.0
+
+
+def test_pictures_show_each_task() -> None:
+    outcome = run([task("wf/a"), task("wf/b", 10.0, "wf/a")], ONE)
+
+    assert gantt_text(outcome, width=20).splitlines() == [
+        f"{'a':<28} " + "█" * 10,
+        f"{'b':<28} " + " " * 10 + "█" * 10,
+    ]
+    svg = gantt_svg(outcome)
+    assert svg.count("<rect") == 2
+    assert "wf/b: queue default, waited 0.0s, ran 10.0s" in svg
+
+
+def test_two_plans_stand_side_by_side() -> None:
+    tasks = [task(f"t{i}") for i in range(4)]
+
+    text = compare_text(summarize(run(tasks, ONE)), summarize(run(tasks, TWO)), ("small", "large"))
+
+    assert "makespan" in text
+    assert "-50.0%" in text
+
+
+def test_a_report_says_how_far_it_is_from_the_bound() -> None:
+    text = report_text(summarize(run([task(f"t{i}") for i in range(3)], TWO)))
+
+    assert text.startswith("makespan     20.0s (+33.3% of the lower bound 15.0s)")
+
+
+def test_capacity_is_read_from_the_command_line() -> None:
+    assert parse_capacity("cpu=16,memory=64Gi") == Resources(cpu=16_000, memory=64 << 30)
+    with pytest.raises(InvalidInputError, match="name=amount"):
+        parse_capacity("16")
+
+
+def test_a_queue_plan_is_fitted_to_the_machine(tmp_path: Path) -> None:
+    file = tmp_path / "q.yaml"
+    file.write_text("queues: {q: {deserved: {cpu: 8}}}")
+
+    tree, warning = load_queues(file, Resources(cpu=4000))
+
+    assert tree.queues["q"].deserved == Resources(cpu=4000)
+    assert warning
+
+
+def test_a_workflow_file_runs_through_the_real_engine(tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    file.write_text(WORKFLOW)
+    history = History()
+    history.observe("work", 30.0)
+    queues = QueueTree([Queue(name="night", capability=TWO)])
+
+    found = simulate(Resources(cpu=8000), files=[file], queues=queues, history=history)
+
+    assert found.report.makespan == 90.0
+    assert found.report.queues["night"].tasks == 5
+    assert json.loads(found.json())["report"]["makespan"] == 90.0
+
+
+def test_files_and_traces_are_not_mixed() -> None:
+    with pytest.raises(InvalidInputError, match="one of the two"):
+        simulate(ONE)
+
+
+@pytest.mark.parametrize(
+    ("category", "template"),
+    [
+        ("blastall_ID000002", "blastall"),
+        ("fast2bfq_fast2bfq_HEP2_1_ID0000002", "fast2bfq"),
+        ("NFCORE_ATACSEQ.FASTQC", "NFCORE_ATACSEQ.FASTQC"),
+    ],
+)
+def test_the_template_is_found_behind_a_trace_category(category: str, template: str) -> None:
+    assert template_of(category) == template
