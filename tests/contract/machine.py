@@ -60,6 +60,7 @@ class Machine:
         epoch: int = 1,
         images: dict[str, ImageCommand] | None = None,
         log_cap: int = 256 << 20,
+        max_processes: int = 0,
     ) -> None:
         data.mkdir(parents=True, exist_ok=True)
         self.data = str(data)
@@ -68,6 +69,7 @@ class Machine:
         self.usable, self.why = True, ""
         self._images = images or {}
         self._log_cap = log_cap
+        self._max_processes = max_processes
         self._runner: asyncio.Runner | None = None
         self._runtime: LocalRuntime | None = None
         self._events: list[RuntimeEvent] = []
@@ -102,6 +104,7 @@ class Machine:
             linger_seconds=0.3,
             grace_seconds=5,
             log_cap=self._log_cap,
+            max_processes=self._max_processes,
         )
         self._news = asyncio.Event()
         self._runtime = LocalRuntime(
@@ -186,6 +189,18 @@ class Machine:
         runner.run(runtime.acknowledge([task.id]))
         return end
 
+    def acknowledge(self, tasks: Sequence[Task]) -> None:
+        """Say that the ends of tasks are on record."""
+        runner, runtime = self._pair
+        runner.run(runtime.acknowledge([task.id for task in tasks]))
+
+    def wait_for_files(self, task: Task, names: list[str]) -> None:
+        """Wait until the folder of an attempt holds just these."""
+        end = time.monotonic() + PATIENCE
+        while (found := sorted(os.listdir(self.folder(task)))) != names:
+            assert time.monotonic() < end, f"still there: {found}"
+            self._pair[0].run(asyncio.sleep(0.01))
+
     def end_of(self, task: Task) -> TaskEnded:
         """Wait for the end of a task."""
         return self.wait_for(task, TaskEnded)
@@ -221,10 +236,10 @@ class Machine:
         """Return the process of the executor."""
         return self._pair[1].executor_pid
 
-    @property
-    def limits_memory(self) -> bool:
-        """Tell whether memory can be limited here."""
-        folder = own_groups().get("memory")
+    @staticmethod
+    def limits(controller: str) -> bool:
+        """Tell whether a resource can be limited here by a control group of version 1."""
+        folder = own_groups().get(controller)
         return folder is not None and os.access(folder, os.W_OK)
 
     @staticmethod

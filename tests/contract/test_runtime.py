@@ -312,6 +312,21 @@ def test_a_secret_stands_in_no_argument_list_and_no_file(machine: Machine, tmp_p
     assert found == []
 
 
+def test_only_logs_stay_after_the_end_is_acknowledged(machine: Machine, scratch: str) -> None:
+    volume = model.Volume(name="s", secret=model.SecretVolumeSource(secret_name="sec"))
+    mount = model.VolumeMount(name="s", mount_path=f"{scratch}/s")
+    script = model.ScriptTemplate(command=("sh",), source="echo ok", volume_mounts=(mount,))
+    outputs = model.Outputs(parameters=(param("p", f"{scratch}/none", default="x"),))
+    task = machine.start(
+        model.Template(name="t", script=script, volumes=(volume,), outputs=outputs)
+    )
+    machine.end_of(task)
+
+    machine.acknowledge([task])
+
+    machine.wait_for_files(task, ["main.stdout"])
+
+
 def test_progress_written_to_its_file_is_reported(machine: Machine) -> None:
     task = machine.start(shell("echo 3/7 > $ARGO_PROGRESS_FILE; sleep 60"))
 
@@ -613,7 +628,7 @@ def test_a_daemon_is_ready_when_its_probe_passes(machine: Machine, scratch: str)
 
 
 def test_a_memory_limit_is_kept(machine: Machine) -> None:
-    if not machine.limits_memory:
+    if not machine.limits("memory"):
         pytest.skip("no writable memory control group on this machine")
     hog = "x = bytearray(200 * 1024 * 1024); x[::4096] = b'x' * len(x[::4096]); print('too much')"
     resources = model.ResourceRequirements(limits={"memory": "50Mi"})
@@ -622,6 +637,19 @@ def test_a_memory_limit_is_kept(machine: Machine) -> None:
     end = machine.run(model.Template(name="t", container=main))
 
     assert (end.phase, end.message) == ("Failed", "main: OOMKilled (exit code 137)")
+
+
+def test_a_task_cannot_have_more_processes_than_allowed(isolation: str, tmp_path: Path) -> None:
+    mark = f"56{os.getpid()}"
+    with Machine(tmp_path / "data", isolation, max_processes=20) as machine:
+        if not machine.usable or not machine.limits("pids"):
+            pytest.skip(f"no {isolation} or no writable pids control group on this machine")
+        end = machine.run(shell(f"for i in $(seq 60); do setsid sleep {mark} & done; echo all"))
+
+        assert end.phase == "Failed"
+        assert end.outputs is not None
+        assert end.outputs.result == ""
+        assert machine.processes(f"sleep {mark}") == []
 
 
 # --- crashes ------------------------------------------------------------------------------

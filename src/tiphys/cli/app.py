@@ -21,10 +21,20 @@ class Entry(NamedTuple):
 
     module: str
     help: str
+    attribute: str = "command"
 
 
 COMMANDS: Mapping[str, Entry] = {
     "run": Entry("run", "Run workflows to their end, here and now."),
+    "server": Entry("life", "Run workflows as they come.", "server"),
+    "submit": Entry("life", "Hand workflows to the server.", "submit"),
+    "wait": Entry("life", "Wait until workflows have ended.", "wait"),
+    "stop": Entry("life", "Stop workflows; exit handlers still run.", "stop"),
+    "terminate": Entry("life", "End workflows at once.", "terminate"),
+    "suspend": Entry("life", "Let nothing new start in workflows.", "suspend"),
+    "resume": Entry("life", "Let suspended workflows go on.", "resume"),
+    "retry": Entry("life", "Run workflows again from what failed.", "retry"),
+    "resubmit": Entry("life", "Run workflows once more under new names.", "resubmit"),
     "lint": Entry("lint", "Look for mistakes in files."),
     "schema": Entry("schema", "Print the JSON schema of workflow files."),
     "list": Entry("listing", "List workflows."),
@@ -46,7 +56,8 @@ class LazyGroup(click.Group):
         entry = COMMANDS.get(name)
         if entry is None:
             return None
-        command: click.Command = import_module(f"tiphys.cli.{entry.module}").command
+        module = import_module(f"tiphys.cli.{entry.module}")
+        command: click.Command = getattr(module, entry.attribute)
         return command
 
     def resolve_command(

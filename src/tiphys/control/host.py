@@ -1,33 +1,43 @@
 """One process at the helm of a data directory: store, runtime and loop, opened and closed together.
 
 ``tiphys run`` is a host for a while, ``tiphys server`` for good. Whoever else wants something done
-while a host is up asks it over its socket (``control.door``); with no host up, a command becomes one for
-a moment. So there is one way to do each thing, and one writer.
+while a host is up asks it over its socket (``control.door``); with no host up, a command becomes
+one for a moment. So there is one way to do each thing, and one writer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from tiphys.config import Config
 from tiphys.control.loop import Control, Watcher
 from tiphys.control.record import Ledger, row_of
 from tiphys.control.recover import revive
+from tiphys.control.secrets import SecretFolder, secret_values
+from tiphys.control.service import stored_library
 from tiphys.control.submit import Submission, freeze
 from tiphys.engine import event as ev
+from tiphys.engine.again import reopen
 from tiphys.engine.lifecycle import begin
+from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.runtimes.local import LocalRuntime
 from tiphys.runtimes.staging import ArtifactStore
 from tiphys.scheduling import Resources
 from tiphys.spec.library import Library
-from tiphys.store import Store
+from tiphys.spec.parse import Bundle, Parsed
+from tiphys.store import ObjectRow, Store, WorkflowRow
 
 MIN_PODS = 8
 """At least so many small tasks run at once, however few cores there are."""
@@ -42,25 +52,22 @@ class SystemClock:
         return time.time()  # noqa: TID251 - this is the clock that is handed in
 
 
-class LibraryResources:
-    """Config maps and secrets of a library, as runtimes ask for them."""
+class HostResources:
+    """Config maps and secrets, as runtimes ask for them: of the library, then of the disk."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, secrets: SecretFolder) -> None:
+        self.secrets = secrets
+        self.library = Library()
 
     def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
         """Return the data of a config map."""
-        found = self._library.config_maps.get((namespace, name))
+        found = self.library.config_maps.get((namespace, name))
         return None if found is None else found.data
 
     def secret(self, namespace: str, name: str) -> Mapping[str, bytes] | None:
         """Return the data of a secret, decoded."""
-        found = self._library.secrets.get((namespace, name))
-        if found is None:
-            return None
-        names = (*found.data, *found.string_data)
-        values = {key: self._library.secret_value(name, key, namespace=namespace) for key in names}
-        return {key: value for key, value in values.items() if value is not None}
+        found = secret_values(self.library, namespace, name)
+        return self.secrets.load(namespace, name) if found is None else found
 
 
 def machine_capacity(config: Config) -> Resources:
@@ -78,21 +85,35 @@ class Host:
     """Everything that runs workflows, in this process."""
 
     def __init__(
-        self, store: Store, ledger: Ledger, control: Control, runtime: LocalRuntime
+        self,
+        data: Path,
+        store: Store,
+        ledger: Ledger,
+        control: Control,
+        *,
+        resources: HostResources,
     ) -> None:
+        self.data = data
+        self._resources = resources
         self.store = store
         self.control = control
         self.clock = SystemClock()
-        self.runtime = runtime
         self._ledger = ledger
         self._loop: asyncio.Task[None] | None = None
+
+    @property
+    def library(self) -> Library:
+        """What workflows may refer to."""
+        return self._resources.library
 
     def start(self) -> None:
         """Let the loop turn."""
         self._loop = asyncio.create_task(self.control.serve())
 
-    def submit(self, submission: Submission, library: Library) -> Run:
-        """Take a workflow in; it is durable after the next turn."""
+    def submit(
+        self, submission: Submission, library: Library, *, nodes: Sequence[Node] = ()
+    ) -> Run:
+        """Take a workflow in; it is durable after the next turn. ``nodes`` are done already."""
         now = self.clock.now()
         run = begin(
             submission.workflow, submission.spec, library, uid=str(uuid.uuid4()), created_at=now
@@ -106,8 +127,47 @@ class Host:
             )
         )
         self.control.add(run)
+        if nodes:
+            reopen(run, nodes, now=now)
         self.control.send(run.uid, ev.RunStarted(at=now))
         return run
+
+    def take_up(self, run: Run) -> None:
+        """Go on with a run that was made from stored nodes."""
+        self.control.add(run)
+        self.control.take(run)
+        self.control.send(run.uid, ev.RunStarted(at=self.clock.now()))
+
+    def keep(self, bundle: Bundle, library: Library) -> None:
+        """Keep templates, config maps and secrets of a submission for later ones."""
+        self._resources.library = library
+        kept: list[tuple[str, Parsed[Any]]] = [
+            *(("WorkflowTemplate", each) for each in bundle.workflow_templates),
+            *(("ClusterWorkflowTemplate", each) for each in bundle.cluster_workflow_templates),
+            *(("ConfigMap", each) for each in bundle.config_maps),
+        ]
+        for kind, each in kept:
+            meta = each.value.metadata
+            namespace = "" if kind.startswith("Cluster") else meta.namespace or library.namespace
+            self._ledger.keep(
+                ObjectRow(
+                    kind=kind,
+                    namespace=namespace,
+                    name=meta.name,
+                    body=msgspec.json.encode(each.value),
+                    at=self.clock.now(),
+                )
+            )
+        for secret in bundle.secrets:
+            meta = secret.value.metadata
+            self._resources.secrets.save(secret.value, meta.namespace or library.namespace)
+
+    async def forget(self, row: WorkflowRow) -> None:
+        """Remove a workflow that has ended, its logs and folders with it."""
+        self._ledger.delete(row.uid)
+        await self.control.settle()
+        await self._ledger.sweep()
+        await asyncio.to_thread(shutil.rmtree, self.data / "runs" / row.uid, ignore_errors=True)
 
     def recover(self, uids: Sequence[str] | None = None) -> list[Run]:
         """Take up the workflows that an earlier process left unfinished (all, or those named)."""
@@ -128,6 +188,15 @@ class Host:
             waits.cancel()
             self._loop.result()
 
+    async def until_broken(self, stop: asyncio.Event) -> None:
+        """Wait until told to stop; raise what broke the loop, if anything does."""
+        assert self._loop is not None
+        told = asyncio.create_task(stop.wait())
+        await asyncio.wait({told, self._loop}, return_when=asyncio.FIRST_COMPLETED)
+        told.cancel()
+        if self._loop.done():
+            self._loop.result()
+
     async def close(self) -> None:
         """Stop turning and let go; tasks keep running."""
         if self._loop is not None:
@@ -145,7 +214,8 @@ async def hosting(
     store = await asyncio.to_thread(Store.open, data, owner=True)
     ledger = Ledger(store)
     try:
-        resources = LibraryResources(library)
+        resources = HostResources(SecretFolder(data / "secrets"))
+        resources.library = library = _with_stored(store, library)
         runtime = LocalRuntime(
             data,
             config=config.local(),
@@ -160,7 +230,7 @@ async def hosting(
             clock=SystemClock(),
             watcher=watcher,
         )
-        host = Host(store, ledger, control, runtime)
+        host = Host(data, store, ledger, control, resources=resources)
         await control.open()
         if runtime.notice:
             watcher.note(runtime.notice)
@@ -172,10 +242,37 @@ async def hosting(
         ledger.close()
 
 
-def _repositories(data: Path, config: Config, resources: LibraryResources) -> ArtifactStore:
-    from tiphys.artifacts import Repositories  # noqa: PLC0415 - slow to load, often not needed
+def _with_stored(store: Store, library: Library) -> Library:
+    """Put what earlier submissions left behind under ``library``."""
+    stored = stored_library(store.objects(), library.namespace)
+    return replace(
+        library,
+        workflow_templates={**stored.workflow_templates, **library.workflow_templates},
+        cluster_workflow_templates={
+            **stored.cluster_workflow_templates,
+            **library.cluster_workflow_templates,
+        },
+        config_maps={**stored.config_maps, **library.config_maps},
+    )
+
+
+def _repositories(data: Path, config: Config, resources: HostResources) -> ArtifactStore:
+    from tiphys.artifacts import ConfigMapText, Repositories  # noqa: PLC0415 - slow to load
 
     def secret(namespace: str, name: str, key: str) -> bytes:
         return (resources.secret(namespace, name) or {})[key]
 
-    return Repositories(root=data / "artifacts", config=config.artifact_config(), secrets=secret)
+    def config_map(namespace: str, name: str) -> ConfigMapText | None:
+        found = resources.library.config_maps.get((namespace, name))
+        return (
+            None
+            if found is None
+            else ConfigMapText(data=found.data, annotations=found.metadata.annotations)
+        )
+
+    return Repositories(
+        root=data / "artifacts",
+        config=config.artifact_config(),
+        secrets=secret,
+        config_maps=config_map,
+    )

@@ -22,7 +22,7 @@ from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
 from tiphys.engine.node import Node, Phase
 from tiphys.engine.run import Run
-from tiphys.errors import InvalidInputError
+from tiphys.errors import InvalidInputError, StoreError
 from tiphys.ports import (
     AttemptId,
     Runtime,
@@ -61,6 +61,7 @@ class Turn:
     ended: list[AttemptId] = field(default_factory=list)
     changed: dict[str, tuple[Run, dict[str, Node]]] = field(default_factory=dict)
     headers: dict[str, Run] = field(default_factory=dict)
+    removed: list[tuple[str, str]] = field(default_factory=list)
     idle: set[str] = field(default_factory=set)
     """Runs that have an attempt less."""
 
@@ -100,6 +101,7 @@ class Control:
         """How many attempts of each run are waiting or running."""
         self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self._bell = asyncio.Event()
+        self._settling: list[asyncio.Future[None]] = []
         self._ended: dict[str, asyncio.Event] = {}
         self._warned: set[str] = set()
         self._turn = Turn()
@@ -134,6 +136,13 @@ class Control:
         self._inbox.append((uid, event))
         self._bell.set()
 
+    async def settle(self) -> None:
+        """Wait until everything sent so far is on record and asked for."""
+        done = asyncio.get_running_loop().create_future()
+        self._settling.append(done)
+        self._bell.set()
+        await done
+
     def now(self) -> float:
         """Tell the time."""
         return self._clock.now()
@@ -158,12 +167,21 @@ class Control:
     async def turn(self) -> None:
         """Do one turn: events, plan, one commit, perform."""
         now = self._clock.now()
+        settling, self._settling = self._settling, []
         self._digest(now)
         self._plan(now)
         turn, self._turn = self._turn, Turn()
-        await self._ledger.commit(turn.changed, turn.headers)
+        try:
+            await self._ledger.commit(turn.changed, turn.headers, turn.removed)
+        except StoreError as error:
+            for future in settling:
+                future.set_exception(error)
+            raise
         await self._perform(turn)
         self._announce(turn)
+        for future in settling:
+            if not future.done():
+                future.set_result(None)
 
     def _digest(self, now: float) -> None:
         """Step the engine for all that has happened, to the end."""
@@ -221,6 +239,7 @@ class Control:
         effects = take_effects(run)
         if effects.nodes:
             self._changed(run, effects.nodes)
+        self._turn.removed.extend((run.uid, node_id) for node_id in effects.removed)
         if effects.header:
             self._turn.headers[run.uid] = run
         for command in effects.commands:

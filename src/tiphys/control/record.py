@@ -17,7 +17,14 @@ from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.spec import model
 from tiphys.store import Store
-from tiphys.store.row import Batch, MemoRow, NodeRow, WorkflowHeader, WorkflowRow
+from tiphys.store.row import (
+    Batch,
+    MemoRow,
+    NodeRow,
+    ObjectRow,
+    WorkflowHeader,
+    WorkflowRow,
+)
 from tiphys.wire.argo import encode_node
 
 T = TypeVar("T")
@@ -35,11 +42,26 @@ class Ledger:
         self._new_memos: list[MemoRow] = []
         self._submitted: list[WorkflowRow] = []
         self._aside: list[WorkflowHeader] = []
+        self._objects: list[ObjectRow] = []
+        self._deleted: list[str] = []
         self.metrics: list[tuple[str, cm.EmitMetric]] = []
 
     def submit(self, row: WorkflowRow) -> None:
         """Put a new workflow into the next commit."""
         self._submitted.append(row)
+
+    def keep(self, row: ObjectRow) -> None:
+        """Keep an object, with the next commit."""
+        self._objects.append(row)
+
+    def delete(self, uid: str) -> None:
+        """Forget a workflow, with the next commit."""
+        self._deleted.append(uid)
+
+    async def sweep(self) -> None:
+        """Remove what is left of deleted workflows, a part at a time."""
+        while await self._in_thread(self._store.sweep):
+            pass
 
     def quarantine(self, row: WorkflowRow, why: str) -> None:
         """Put a workflow that cannot be read aside, with the next commit."""
@@ -59,7 +81,10 @@ class Ledger:
         )
 
     async def commit(
-        self, changed: Mapping[str, tuple[Run, Mapping[str, Node]]], headers: Mapping[str, Run]
+        self,
+        changed: Mapping[str, tuple[Run, Mapping[str, Node]]],
+        headers: Mapping[str, Run],
+        removed: list[tuple[str, str]],
     ) -> None:
         """Write everything in one transaction; return when it is durable."""
         batch = Batch(
@@ -70,11 +95,15 @@ class Ledger:
                 for uid, (_, nodes) in changed.items()
                 for node in nodes.values()
             ],
+            removed=removed,
             memos=self._new_memos,
+            objects=self._objects,
+            deleted=self._deleted,
         )
         if not batch:
             return
         self._submitted, self._new_memos, self._aside = [], [], []
+        self._objects, self._deleted = [], []
         await self._in_thread(lambda: self._store.commit(batch))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:

@@ -70,7 +70,7 @@ def prepare(
     defaults: model.WorkflowSpec | None = None,
 ) -> Submission:
     """Make a workflow ready, or raise RejectedError."""
-    workflow = _named(_overridden(parsed.value, overrides), library.namespace)
+    workflow = named(_overridden(parsed.value, overrides), library.namespace)
     source = parsed.document.file
     try:
         spec = resolve_spec(workflow, library, defaults)
@@ -121,12 +121,17 @@ def _with_parameters(arguments: model.Arguments, values: Mapping[str, str]) -> m
     return replace(arguments, parameters=(*kept, *added))
 
 
-def _named(workflow: model.Workflow, namespace: str) -> model.Workflow:
+def random_suffix() -> str:
+    """Give five letters that make a name unique."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(5))
+
+
+def named(workflow: model.Workflow, namespace: str) -> model.Workflow:
+    """Give a workflow its name and namespace."""
     meta = workflow.metadata
     name = meta.name
     if not name:
-        tail = "".join(secrets.choice(_LETTERS) for _ in range(5))
-        name = (meta.generate_name or "workflow-")[:_MAX_PREFIX] + tail
+        name = (meta.generate_name or "workflow-")[:_MAX_PREFIX] + random_suffix()
     return replace(
         workflow, metadata=replace(meta, name=name, namespace=meta.namespace or namespace)
     )

@@ -10,7 +10,7 @@ import msgspec
 from tiphys.engine import event as ev
 from tiphys.engine import execute, leaf, locks, retry
 from tiphys.engine.command import AcquireLocks, Command, WakeAt
-from tiphys.engine.ending import end_active, execute_root, finish, set_run_phase
+from tiphys.engine.ending import advance_end, end_active, execute_root, finish, set_run_phase
 from tiphys.engine.globals import set_globals
 from tiphys.engine.node import ACTIVE, Node, NodeType, Phase
 from tiphys.engine.resolve import Templates, UnresolvedError
@@ -151,7 +151,15 @@ def proceed(run: Run) -> None:
     watch_deadline(run)
     run.globals["workflow.status"] = "Running"
     if not run.suspended:
-        execute_root(run)
+        _take_up_root(run)
+
+
+def _take_up_root(run: Run) -> None:
+    execute_root(run)
+    root = run.node_named(run.name)
+    if root is not None and root.ended:
+        # The run was reopened for its exit handler alone: nobody else will say that the root ended.
+        advance_end(run)
 
 
 def watch_deadline(run: Run) -> None:
@@ -186,8 +194,8 @@ def _suspend(run: Run, _: ev.RunSuspended) -> None:
 def _resume(run: Run, event: ev.RunResumed) -> None:
     if run.suspended and not event.nodes:
         run.suspended, run.header_changed = False, True
-        if run.node_named(run.name) is None and run.phase == "Running":
-            execute_root(run)
+        if run.node_id(run.name) not in run.waiters and run.phase == "Running":
+            _take_up_root(run)
     wanted = event.nodes or tuple(
         node_id for node_id in run.leaves if run.nodes[node_id].type is NodeType.SUSPEND
     )

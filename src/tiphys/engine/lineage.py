@@ -10,6 +10,7 @@ around it).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 from tiphys.engine.node import Node, NodeType, Phase
 
@@ -23,7 +24,8 @@ class Lineage:
     """The edges between the nodes of one run."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        self.nodes: Mapping[str, Node] = {node.id: node for node in nodes}
+        self.nodes = {node.id: node for node in sorted(nodes, key=lambda each: each.ours.seq)}
+        """In the order in which they were made."""
         self.children: dict[str, list[str]] = {}
         self.owned: dict[str, list[str]] = {}
         self._owners: dict[str, str] = {}
@@ -69,7 +71,7 @@ class Lineage:
         """Give the ids of all nodes that ``node`` owns, directly or not."""
         return self._closure(node.id, self.owned)
 
-    def below(self, node: Node, known: set[str]) -> set[str]:
+    def below(self, node: Node, known: AbstractSet[str]) -> set[str]:
         """Give ``node``, what it owns and what hangs below any of these; stop at ``known`` ones."""
         return {node.id} | self._closure(node.id, self.children, self.owned, known=known)
 
@@ -96,7 +98,7 @@ class Lineage:
                     found |= self.inside(attempt) | {attempt.id}
         return found
 
-    def led_to_success(self, leaving_out: set[str]) -> set[str]:
+    def led_to_success(self, leaving_out: AbstractSet[str]) -> set[str]:
         """Give the ids of nodes after which something succeeded, hooks and containers aside."""
         found: set[str] = set()
         todo = [
@@ -117,7 +119,7 @@ class Lineage:
 
     @staticmethod
     def _closure(
-        start: str, *edges: Mapping[str, list[str]], known: set[str] = frozenset()  # type: ignore[assignment]
+        start: str, *edges: Mapping[str, list[str]], known: AbstractSet[str] = frozenset()
     ) -> set[str]:
         found: set[str] = set()
         todo = [start]

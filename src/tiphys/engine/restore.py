@@ -67,7 +67,12 @@ def _restore_globals(run: Run) -> bool:
         finish(run, "Error", f"failed to set global parameters: {error}")
         return False
     run.labels, run.annotations = labels, annotations
+    recall_outputs(run)
+    return True
+
+
+def recall_outputs(run: Run) -> None:
+    """Make the run's own outputs known to its templates."""
     for parameter in run.outputs.parameters if run.outputs else ():
         if parameter.value is not None:
             run.globals[f"workflow.outputs.parameters.{parameter.name}"] = shield(parameter.value)
-    return True

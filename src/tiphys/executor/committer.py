@@ -11,6 +11,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -75,7 +76,9 @@ class Committer:
             for done in batch.done:
                 done(batch.error)
         if not self._running and self._journal.wants_compaction:
-            self._journal.compact()
+            # On a full disk the old file goes on being used.
+            with suppress(OSError):
+                self._journal.compact()
 
     @property
     def idle(self) -> bool:

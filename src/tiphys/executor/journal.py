@@ -8,6 +8,7 @@ last write: reading stops there and the rest is cut off. Knows nothing of proces
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import zlib
@@ -116,7 +117,8 @@ class Journal:
     def write(self, data: bytes, *, durable: bool = True) -> None:
         """Append sealed entries. A failed write leaves no trace."""
         try:
-            os.pwrite(self._fd, data, self._size)
+            if os.pwrite(self._fd, data, self._size) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if durable:
                 os.fdatasync(self._fd)
         except OSError:
@@ -137,9 +139,14 @@ class Journal:
         data = b"".join(map(seal, entries))
         spare = self._path.with_suffix(".new")
         fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        os.write(fd, data)
-        os.fsync(fd)
-        spare.replace(self._path)
+        try:
+            if os.write(fd, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(fd)
+            spare.replace(self._path)
+        except OSError:
+            os.close(fd)
+            raise
         folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         os.fsync(folder)
         os.close(folder)

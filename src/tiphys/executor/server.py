@@ -124,7 +124,11 @@ class Server:
     # --- clients --------------------------------------------------------------------------
 
     def _accept(self) -> None:
-        sock, _ = self._listener.accept()
+        try:
+            sock, _ = self._listener.accept()
+        except OSError:
+            # Gone again, or too many open files: it will come back.
+            return
         sock.setblocking(False)
         client = _Client(sock)
         self._clients[sock.fileno()] = client

@@ -15,7 +15,6 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-
 _TICKS = os.sysconf("SC_CLK_TCK")
 _TOLERANCE = 0.5
 

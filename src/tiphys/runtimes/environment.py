@@ -77,7 +77,7 @@ class Environment:
         elif source.secret_ref is not None:
             secret = source.secret_ref
             data = self.secret(secret.name, optional=bool(secret.optional))
-            found = {key: value.decode("utf-8", "surrogateescape") for key, value in data.items()}
+            found = {key: _text(value, key) for key, value in data.items()}
         return {source.prefix + key: value for key, value in found.items()}
 
     def _value(self, source: model.EnvVarSource, container: model.Container) -> str | None:
@@ -90,7 +90,7 @@ class Environment:
             values = self.secret(secret.name, optional=bool(secret.optional))
             optional = bool(secret.optional)
             value = _pick(values, secret.key, f"secret {secret.name}", optional=optional)
-            return None if value is None else value.decode("utf-8", "surrogateescape")
+            return None if value is None else _text(value, secret.key)
         if source.field_ref is not None:
             return self.field(source.field_ref.field_path)
         if source.resource_field_ref is not None:
@@ -133,6 +133,13 @@ class Environment:
             if path.startswith(f"metadata.{kind}['") and path.endswith("']"):
                 return values.get(path[len(f"metadata.{kind}['") : -2], "")
         raise RuntimeFailure(f"field {path} is not known here")
+
+
+def _text(value: bytes, key: str) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise RuntimeFailure(f"the secret's key {key} is no text: mount it as a file") from None
 
 
 def _pick(data: Mapping[str, T], key: str, where: str, *, optional: bool) -> T | None:

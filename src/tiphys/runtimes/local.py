@@ -9,8 +9,10 @@ of the server ``attach`` finds everything again. ``acknowledge`` tells that an e
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +23,7 @@ from tiphys.errors import RuntimeFailure, TiphysError
 from tiphys.executor import protocol
 from tiphys.executor.client import ExecutorClient
 from tiphys.executor.clock import now
+from tiphys.executor.tree import remove_tree
 from tiphys.ports import (
     AttemptId,
     Resources,
@@ -35,7 +38,7 @@ from tiphys.ports import (
 )
 from tiphys.runtimes import readiness, verdict
 from tiphys.runtimes.config import LocalConfig
-from tiphys.runtimes.staging import ArtifactStore, Collector, read_result, stage, unplace
+from tiphys.runtimes.staging import ArtifactStore, Collector, read_result, stage, tidy, unplace
 from tiphys.runtimes.translate import MAIN, Plan, Translator
 from tiphys.spec import model
 
@@ -72,6 +75,7 @@ class LocalRuntime:
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="staging")
         self._plans: dict[AttemptId, Plan] = {}
         self._staging: set[AttemptId] = set()
+        self._untidy: dict[AttemptId, Path] = {}
         self._stopping: dict[AttemptId, float] = {}
         self._sink: Sink = lambda events: None
         self._jobs: set[asyncio.Task[None]] = set()
@@ -138,8 +142,16 @@ class LocalRuntime:
         self._client.send(protocol.Stop(tuple(known), grace))
 
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
-        """Let the executor forget attempts whose TaskEnded is on record."""
+        """Forget attempts whose TaskEnded is on record; of their files only the logs stay."""
         self._client.send(protocol.Ack(tuple(ids)))
+        folders = [folder for name in ids if (folder := self._untidy.pop(name, None)) is not None]
+        untidy = [folder for folder in folders if not _is_bare(folder)]
+        if untidy:
+            self._spawn(self._tidy(untidy))
+
+    async def remove(self, workflow_uid: str) -> None:
+        """Delete the logs and all else of a workflow of which nothing runs any more."""
+        await self._in_thread(partial(remove_tree, str(self._translator.folder / workflow_uid)))
 
     async def close(self) -> None:
         """Hang up; tasks keep running. What is half staged or collected is done again later."""
@@ -224,7 +236,7 @@ class LocalRuntime:
         return []
 
     def _started(self, plan: Plan, event: protocol.Started) -> list[RuntimeEvent]:
-        begun = TaskStarted(id=event.id, at=event.at, host=_host(), ip=LOOPBACK)
+        begun = TaskStarted(id=event.id, at=event.at, host=os.uname().nodename, ip=LOOPBACK)
         if not plan.task.template.daemon:
             return [begun]
         probe = readiness.probe_of(plan.task.template)
@@ -240,6 +252,8 @@ class LocalRuntime:
 
     def _ended(self, plan: Plan, event: protocol.Ended) -> list[RuntimeEvent]:
         self._forget(plan)
+        if plan.attempt.isolation == "process" or _leaves_files(plan):
+            self._untidy[event.id] = plan.folder
         outputs, main_ran = _plain_outputs(plan, event)
         saves = plan.collects and main_ran and event.reason not in ("lost", "deadline")
         if saves or _is_placed(plan):
@@ -260,6 +274,11 @@ class LocalRuntime:
         await self._in_thread(partial(unplace, plan.folder))
         if not self._closed:
             self._sink([_end(plan, event, outputs, problems)])
+
+    async def _tidy(self, folders: Sequence[Path]) -> None:
+        for folder in folders:
+            with suppress(OSError):
+                await self._in_thread(partial(tidy, folder))
 
     # --- the connection -------------------------------------------------------------------
 
@@ -295,13 +314,22 @@ def _has_work_before(plan: Plan) -> bool:
     return bool(plan.loads) or _is_placed(plan)
 
 
+def _is_bare(folder: Path) -> bool:
+    """Tell whether an attempt without a sandbox left just an empty working directory, now gone."""
+    try:
+        os.rmdir(folder / "work")
+        return not any((folder / name).exists() for name in ("inputs", "volumes", "script", "progress"))
+    except OSError:
+        return False
+
+
+def _leaves_files(plan: Plan) -> bool:
+    return plan.collects or any(run.mounts for run in plan.attempt.containers)
+
+
 def _is_placed(plan: Plan) -> bool:
     """Tell whether the task's files lie in the host's own tree."""
     return plan.attempt.isolation == "process" and any(r.mounts for r in plan.attempt.containers)
-
-
-def _host() -> str:
-    return ""
 
 
 def _plain_outputs(plan: Plan, event: protocol.Ended) -> tuple[model.Outputs, bool]:

@@ -138,6 +138,14 @@ def unplace(folder: Path) -> None:
     (folder / "placed").unlink(missing_ok=True)
 
 
+def tidy(folder: Path) -> None:
+    """Remove everything of an attempt but its logs: inputs, volumes, secrets written as files."""
+    for name in ("inputs", "volumes", "merged", "work"):
+        remove_tree(str(folder / name))
+    for name in ("script", "progress"):
+        (folder / name).unlink(missing_ok=True)
+
+
 def read_result(folder: Path) -> str:
     """Return the end of main's standard output, without its last newline."""
     try:
@@ -157,9 +165,10 @@ class Collector:
         self._plan = plan
         self._artifacts = artifacts
         main = plan.main
-        sandboxed = plan.attempt.isolation == "sandbox"
-        upper = place_of(str(plan.folder), "main") / "upper" if sandboxed else None
-        self._view = View(upper, main.mounts if main is not None else ())
+        # Asked of the disk: the server that started it may have had another configuration.
+        upper = place_of(str(plan.folder), "main") / "upper"
+        mounts = main.mounts if main is not None else ()
+        self._view = View(upper if upper.is_dir() else None, mounts)
         self._spare = plan.folder / "merged"
 
     def collect(self) -> tuple[model.Outputs, list[str]]:

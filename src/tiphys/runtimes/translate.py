@@ -8,7 +8,7 @@ into the attempt's folder; loads no artifacts (``staging`` does). Whatever canno
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,7 +84,12 @@ class Translator:
 
     def folder_of(self, task: Task) -> Path:
         """Return the folder of an attempt."""
-        return self._data / "attempts" / task.workflow_uid / task.id
+        return self.folder / task.workflow_uid / task.id
+
+    @property
+    def folder(self) -> Path:
+        """Return where the folders of all attempts lie."""
+        return self._data / "attempts"
 
     def translate(self, task: Task, isolation: str) -> Plan:
         """Return the plan of a task, its folder made."""
@@ -162,6 +167,7 @@ class _Writer:
         env = self._home.host | argo_environment(self._task, member.name, progress) | declared
         env["TIPHYS_ATTEMPT_ID"] = self._task.id
         argv = tuple(expand(word, declared) for word in self._argv(container))
+        _check_text((*argv, *env.values()))
         uid, gid = _user(container, self._template)
         retries, wait = _retries(self._template) if member.role == "main" else (0, 0.0)
         return ContainerRun(
@@ -250,6 +256,13 @@ def _check_policy(container: model.Container, config: LocalConfig) -> None:
         raise RuntimeFailure(
             "policy_denied: a privileged container (allowPrivileged is off in the configuration)"
         )
+
+
+def _check_text(words: Iterable[str]) -> None:
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        raise RuntimeFailure("a character of the command or environment is half of one") from None
 
 
 def _user(container: model.Container, template: model.Template) -> tuple[int | None, int | None]:

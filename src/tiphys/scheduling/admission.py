@@ -3,8 +3,8 @@
 Pure. ``pod``: each node alone. ``layer``: the leaves of a step group or DAG layer as one gang, so
 that a fan-out starts whole; a failed leaf's retry joins alone, and the next layer reuses what this
 one held, as its works give their room back one by one. ``workflow``: the declared maximum is
-reserved as a queue of its own inside the workflow's queue, from admission to the end; while the
-workflow is suspended it holds nothing, unless it asks to.
+reserved from admission to the end, and the workflow's works run inside it; while the workflow is
+suspended it holds nothing, unless it asks to.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from enum import StrEnum
 import msgspec
 
 from tiphys.errors import InvalidInputError
-from tiphys.scheduling.queue import DEFAULT, Queue
+from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.resource import NOTHING, Resources
-from tiphys.scheduling.work import Gang, Work
+from tiphys.scheduling.work import Gang, Work, WorkId
 
 ANNOTATION = "tiphys.io/admission"
 MAX_RESOURCES = "kueue.k8s.io/max-resources"
@@ -56,15 +56,17 @@ def layer(name: str, works: Sequence[Work]) -> tuple[Gang | None, tuple[Work, ..
     return gang, tuple(msgspec.structs.replace(work, group=name) for work in works)
 
 
-def envelope(workflow: str, queue: str, most: Resources) -> Queue:
-    """The queue that holds a workflow's declared maximum; its works are submitted to it."""
-    return Queue(
-        name=f"{queue}/{workflow}",
-        parent=queue,
-        capability=most,
-        deserved=most,
-        guarantee=most,
-        reclaimable=False,
+def reservation(
+    workflow: str, queue: str, most: Resources, *, created_at: float, priority: int = 10
+) -> Work:
+    """The work that stands for a whole workflow in line (``Scheduler.reserve``)."""
+    return Work(
+        id=WorkId(f"{workflow}/reservation"),
+        workflow=workflow,
+        queue=queue,
+        requests=most,
+        priority=priority,
+        created_at=created_at,
     )
 
 

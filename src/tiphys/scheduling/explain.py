@@ -12,6 +12,7 @@ from tiphys.scheduling.horizon import Horizon
 from tiphys.scheduling.ledger import Ledger
 from tiphys.scheduling.line import STRICT_ORDER, WORKFLOW_SLOT, Lines, Obstacle
 from tiphys.scheduling.pending import Entry
+from tiphys.scheduling.pool import Pool
 from tiphys.scheduling.reason import (
     BehindOthers,
     GangIncomplete,
@@ -19,6 +20,7 @@ from tiphys.scheduling.reason import (
     GuaranteeOfOthers,
     NoCapacity,
     NoSuchQueueAnyMore,
+    PoolFull,
     QueueLimit,
     QueueNotOpen,
     Reason,
@@ -26,6 +28,7 @@ from tiphys.scheduling.reason import (
     Wait,
     WaitingForVictims,
     WorkflowLimit,
+    WorkflowNotAdmitted,
 )
 from tiphys.scheduling.reservation import Reservation
 from tiphys.scheduling.work import Work
@@ -38,6 +41,16 @@ def incomplete(work: Work, gangs: GangBook) -> Wait:
         return Wait(NoSuchQueueAnyMore(work.queue))
     present = len(gangs.waiting.get(work.group, {}))
     return Wait(GangIncomplete(gang.name, gang.min_member, present))
+
+
+def inside(work: Work, pool: Pool) -> Wait:
+    """Why a work of a workflow that is admitted as a whole waits."""
+    if not pool.admitted:
+        return Wait(WorkflowNotAdmitted(work.workflow))
+    for name, amount in work.requests.items:
+        if amount > pool.room.get(name, 0):
+            return Wait(PoolFull(work.workflow, name, amount, pool.room.get(name, 0)))
+    return Wait(BehindOthers(0))
 
 
 def why(

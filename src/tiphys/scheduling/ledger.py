@@ -111,6 +111,17 @@ class Ledger:
         account = self.accounts.get(name)
         return None if account is None or account.children or account is self.root else account
 
+    def largest(self, name: str) -> Resources:
+        """The most that one work of the queue ``name`` could ever get, were all idle."""
+        most = self.capacity.to_dict()
+        below: Account | None = None
+        for account in self.accounts[name].path:
+            for resource, amount in account.limit.items():
+                others = sum(c.promised(resource) for c in account.children if c is not below)
+                most[resource] = min(most.get(resource, 0), max(0, amount - others))
+            below = account
+        return Resources(most)
+
     def charge(self, path: Sequence[Account], needs: Needs) -> None:
         """Count ``needs`` as used along ``path``."""
         for account in path:
@@ -157,6 +168,8 @@ class Ledger:
         self._set_shares(account)
 
     def _set_shares(self, parent: Account) -> None:
+        if len(parent.children) < 2:
+            return  # nobody to compare with
         configured = any(child.queue.deserved.items for child in parent.children)
         for child in parent.children:
             if configured:

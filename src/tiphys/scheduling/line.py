@@ -25,7 +25,7 @@ Obstacle = tuple[Account, str, bool]
 class Lines:
     """Everything that waits."""
 
-    __slots__ = ("_batches", "_ledger", "_open", "_parked", "_race", "_shapes")
+    __slots__ = ("_batches", "_ledger", "_open", "_parked", "_race", "_shapes", "_stepped_back")
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -34,6 +34,8 @@ class Lines:
         """Shapes that may fit and may have work in line."""
         self._race: list[tuple[Key, int, Shape]] | None = None
         """Open shapes by their choices; None: something moved ahead since."""
+        self._stepped_back = False
+        """Whether anything had to step back behind the head."""
         self._batches: dict[Account, dict[tuple[Needs, str], Batch]] = {}
         self._parked: dict[Account, dict[Batch, None]] = {}
 
@@ -124,6 +126,7 @@ class Lines:
 
     def refuse(self, batch: Batch, most: int) -> None:
         """The batch must step back behind the head; after ``most`` such, its shape does."""
+        self._stepped_back = True
         shape = self._shapes[batch.needs]
         shape.refused += 1
         if shape.refused >= most:
@@ -153,7 +156,9 @@ class Lines:
 
     def head_gone(self) -> None:
         """The reservation is gone: what had to step back for it may come."""
-        self.released((self._ledger.root,))
+        if self._stepped_back:
+            self._stepped_back = False
+            self.released((self._ledger.root,))
 
     def slot_freed(self, account: Account) -> None:
         """Something other than room changed at ``account``: whoever waits there may come."""

@@ -44,6 +44,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     starts: tuple[WorkId, ...] = ()
     preempts: tuple[Preemption, ...] = ()
+    admitted: tuple[str, ...] = ()
+    """Workflows whose declared maximum is held from now on."""
 
     def __bool__(self) -> bool:
-        return bool(self.starts or self.preempts)
+        return bool(self.starts or self.preempts or self.admitted)

@@ -100,6 +100,21 @@ class NoSuchQueueAnyMore(msgspec.Struct, frozen=True, tag=True):
     queue: str
 
 
+class WorkflowNotAdmitted(msgspec.Struct, frozen=True, tag=True):
+    """Its workflow is admitted as a whole, and its declared maximum is not free yet."""
+
+    workflow: str
+
+
+class PoolFull(msgspec.Struct, frozen=True, tag=True):
+    """Its workflow's declared maximum is in use."""
+
+    workflow: str
+    resource: str
+    asked: int
+    free: int
+
+
 class LockHeld(msgspec.Struct, frozen=True, tag=True):
     """A mutex or semaphore is taken (said by the engine)."""
 
@@ -132,6 +147,8 @@ Reason = (
     | WaitingForVictims
     | NoMatchingNode
     | NoSuchQueueAnyMore
+    | WorkflowNotAdmitted
+    | PoolFull
     | LockHeld
     | DependencyPending
     | ImagePulling
@@ -205,6 +222,13 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             return "no node has " + ", ".join(f"{key}={value}" for key, value in selector)
         case NoSuchQueueAnyMore(queue):
             return f"queue {queue} is gone"
+        case WorkflowNotAdmitted(workflow):
+            return f"workflow {workflow} waits to be admitted as a whole"
+        case PoolFull(workflow, resource, asked, free):
+            return (
+                f"needs {amount_text(resource, asked)}, workflow {workflow} has "
+                f"{amount_text(resource, free)} of its maximum free"
+            )
         case LockHeld(lock, holders):
             return f"lock {lock} is held" + (f" by {', '.join(holders)}" if holders else "")
         case DependencyPending(on):

@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import count
 
+import msgspec
+
 from tiphys.scheduling import explain, victims
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
@@ -24,6 +26,7 @@ from tiphys.scheduling.ledger import Account, Ledger, Needs
 from tiphys.scheduling.line import Lines
 from tiphys.scheduling.pending import Batch, Entry, Order
 from tiphys.scheduling.plan import Plan, Preemption
+from tiphys.scheduling.pool import Pools
 from tiphys.scheduling.queue import Preempt, Queue, QueueTree
 from tiphys.scheduling.reason import NoSuchQueue, Refusal, Unplaceable, Wait
 from tiphys.scheduling.reservation import Reservation
@@ -74,6 +77,7 @@ class Scheduler:
         self._gangs = GangBook()
         self._units: dict[str, Entry] = {}
         self._deadlines: list[tuple[float, int, Entry]] = []
+        self._pools = Pools()
         self._build(queues or QueueTree.default(), capacity)
 
     def _build(self, tree: QueueTree, capacity: Resources) -> None:
@@ -107,20 +111,13 @@ class Scheduler:
 
     def largest(self, queue: str) -> Resources:
         """The most that one work of the queue could ever get, were the machine idle."""
-        most = self._ledger.capacity.to_dict()
-        below: Account | None = None
-        for account in self._ledger.accounts[queue].path:
-            for name, amount in account.limit.items():
-                others = sum(
-                    child.promised(name) for child in account.children if child is not below
-                )
-                most[name] = min(most.get(name, 0), max(0, amount - others))
-            below = account
-        return Resources(most)
+        return self._ledger.largest(queue)
 
     def running(self) -> tuple[WorkId, ...]:
-        """Works that hold capacity, in order of start."""
-        return tuple(self._running)
+        """Works that hold capacity, in order of start; reservations of workflows are not works."""
+        pools = self._pools.by_workflow.values()
+        held = {pool.reservation.id for pool in pools}
+        return (*(w for w in self._running if w not in held), *self._pools.works())
 
     def waiting(self) -> tuple[WorkId, ...]:
         """Works that wait."""
@@ -139,6 +136,13 @@ class Scheduler:
 
     def submit(self, work: Work) -> Refusal | None:
         """Let ``work`` wait for its turn; a work that could never start is refused as data."""
+        pool = self._pools.by_workflow.get(work.workflow) if self._pools.by_workflow else None
+        if pool is not None and work is not pool.reservation:
+            excess = pool.too_large(work.requests.items)
+            if excess is not None:
+                return Unplaceable(*excess)
+            self._pools.add(pool, work, self._order(work))
+            return None
         account = self._leaves.get(work.queue)
         if account is None:
             return NoSuchQueue(work.queue)
@@ -155,6 +159,30 @@ class Scheduler:
             self._enter(account, Entry((work,), needs, self._order(work)))
         return None
 
+    def reserve(self, reservation: Work) -> Refusal | None:
+        """Admit a workflow as a whole: ``requests`` is the most it will ever hold at once.
+
+        ``Plan.admitted`` names it once that is held; from now on its works run inside.
+        """
+        held = msgspec.structs.replace(reservation, preemptable=False)
+        self._pools.open(held)
+        refusal = self.submit(held)
+        if refusal is not None:
+            self._pools.close(held.workflow)
+        return refusal
+
+    def release(self, workflow: str) -> None:
+        """Give a workflow's reservation back: it ended, or it pauses. Its running works stay."""
+        found = self._pools.close(workflow)
+        if found is None:
+            return
+        pool, waiting = found
+        self.withdraw(pool.reservation.id)
+        for work in pool.running.values():
+            self.adopt(work, 0.0)
+        for work in waiting:
+            self.submit(work)
+
     def declare(self, gang: Gang) -> None:
         """Make a gang known before its members are submitted."""
         self._gangs.declare(gang)
@@ -169,6 +197,8 @@ class Scheduler:
 
     def withdraw(self, work_id: WorkId) -> None:
         """Forget a work, waiting or running; unknown ones are no error."""
+        if self._pools.drop(work_id):
+            return
         waiting = self._waiting.pop(work_id, None)
         if waiting is None:
             self.finished(work_id)
@@ -183,6 +213,8 @@ class Scheduler:
 
     def finished(self, work_id: WorkId) -> None:
         """Release what a running work held; unknown ones are no error."""
+        if self._pools.by_workflow and self._pools.drop(work_id):
+            return
         running = self._running.pop(work_id, None)
         if running is None:
             return
@@ -232,7 +264,18 @@ class Scheduler:
         if not self._lines.quiet():
             self._fill(now, starts)
         preempts = self._make_room(now, starts) if self._hopeful else ()
+        if self._pools.by_workflow:
+            return self._with_pools(starts, preempts)
         return Plan(tuple(starts), preempts)
+
+    def _with_pools(self, starts: list[WorkId], preempts: tuple[Preemption, ...]) -> Plan:
+        """Turn started reservations into admitted workflows, and start what waits inside."""
+        held = {p.reservation.id: name for name, p in self._pools.by_workflow.items()}
+        admitted = tuple(held[work_id] for work_id in starts if work_id in held)
+        for workflow in admitted:
+            self._pools.admit(workflow)
+        works = [work_id for work_id in starts if work_id not in held]
+        return Plan((*works, *self._pools.start()), preempts, admitted)
 
     def _fill(self, now: float, starts: list[WorkId]) -> None:
         """Start what fits, queue by queue, until nothing in line can fit."""
@@ -305,9 +348,9 @@ class Scheduler:
     def _foremost(self, entry: Entry) -> Entry:
         """The head stands for its queue: whoever is now before it there takes its place."""
         assert entry.batch is not None
-        best = entry
+        best, root = entry, self._ledger.root
         for batch in self._lines.of_queue(entry.batch.account):
-            if batch.parked is None or batch.parked is self._ledger.root:
+            if batch.parked is None or batch.parked is root:
                 other = batch.head()
                 if other is not None and other.order < best.order:
                     best = other
@@ -386,24 +429,12 @@ class Scheduler:
 
     def _units_running(self, fresh: set[WorkId]) -> list[victims.Unit]:
         """Running work as units that stop together; never what starts in this very round."""
-        alone: list[victims.Unit] = []
-        gangs: dict[str, list[victims.Runner]] = {}
-        for running in self._running.values():
-            work = running.work
-            if running.stopping or not work.preemptable or work.id in fresh:
-                continue
-            runner = victims.Runner(work, running.account, running.needs, running.started_at)
-            if work.group and work.group in self._gangs.gangs:
-                gangs.setdefault(work.group, []).append(runner)
-            else:
-                alone.append(victims.Unit((runner,)))
-        for name, runners in gangs.items():
-            runners.sort(key=lambda r: (r.work.priority, -r.started_at, r.work.id))
-            surplus = max(0, len(runners) - self._gangs.gangs[name].min_member)
-            alone += [victims.Unit((runner,)) for runner in runners[:surplus]]
-            if runners[surplus:]:
-                alone.append(victims.Unit(tuple(runners[surplus:])))
-        return alone
+        runners = (
+            victims.Runner(running.work, running.account, running.needs, running.started_at)
+            for work_id, running in self._running.items()
+            if running.work.preemptable and not running.stopping and work_id not in fresh
+        )
+        return victims.units(runners, self._gangs.gangs)
 
     # -- lines -------------------------------------------------------------------------------
 
@@ -516,6 +547,10 @@ class Scheduler:
 
     def reason(self, work_id: WorkId, now: float | None = None) -> Wait | None:
         """Say why a work waits; None where it does not wait."""
+        pool = self._pools.pool_of(work_id)
+        if pool is not None:
+            inside = pool.waiting.get(work_id)
+            return explain.inside(inside, pool) if inside is not None else None
         waiting = self._waiting.get(work_id)
         if waiting is None:
             return None

@@ -38,6 +38,9 @@ class Place:
     def top(self) -> Place | None:
         """Return the child to serve next, None where none has work in line."""
         heap = self.heap
+        if self.children == 1 and heap:
+            only = heap[0][3]
+            return only if only.active else None
         while heap:
             calm, rank, serial, child = heap[0]
             if not child.active:
@@ -161,13 +164,19 @@ class Shape:
             assert account.parent is not None
             parent = self._place(account.parent)
             parent.children += 1
+            if parent.children == 2:
+                # As an only child the other's rank did not matter; now it does.
+                parent.heap = [
+                    (not old.urgent, old.account.rank(), serial, old)
+                    for _, _, serial, old in parent.heap[:1]
+                ]
             place = self._places[account] = Place(account, parent)
         return place
 
     def _stand(self, place: Place) -> None:
         parent = place.parent
-        if parent is None:
-            return
+        if parent is None or (parent.children == 1 and parent.heap):
+            return  # an only child always stands first
         entry = (not place.urgent, place.account.rank(), next(_serial), place)
         heappush(parent.heap, entry)
         if len(parent.heap) > 16 + 4 * parent.children:

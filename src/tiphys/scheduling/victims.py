@@ -15,14 +15,14 @@ A gang loses its surplus first; below its minimum it goes whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tiphys.scheduling.ledger import Account, Ledger, Needs, obstacle
 from tiphys.scheduling.plan import Rule
 from tiphys.scheduling.proportion import entitlements
 from tiphys.scheduling.queue import Preempt
-from tiphys.scheduling.work import Work, WorkId
+from tiphys.scheduling.work import Gang, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,31 @@ class Newcomer:
     urgent: bool = False
 
 
+def units(runners: Iterable[Runner], gangs: Mapping[str, Gang]) -> list[Unit]:
+    """Group runners into what stops together: a gang's surplus one by one, its minimum whole."""
+    found: list[Unit] = []
+    members: dict[str, list[Runner]] = {}
+    for runner in runners:
+        if runner.work.group in gangs:
+            members.setdefault(runner.work.group, []).append(runner)
+        else:
+            found.append(Unit((runner,)))
+    for name, together in members.items():
+        together.sort(key=lambda r: (r.work.priority, -r.started_at, r.work.id))
+        surplus = max(0, len(together) - gangs[name].min_member)
+        found += [Unit((runner,)) for runner in together[:surplus]]
+        if together[surplus:]:
+            found.append(Unit(tuple(together[surplus:])))
+    return found
+
+
 def choose(
-    ledger: Ledger, newcomer: Newcomer, units: Sequence[Unit]
+    ledger: Ledger, newcomer: Newcomer, running: Sequence[Unit]
 ) -> tuple[tuple[Runner, ...], Rule] | None:
     """Choose whom to stop and by which rule; None where no rule makes enough room."""
     if not newcomer.work.may_preempt or not newcomer.account.open:
         return None
-    for rule, candidates in _by_rule(ledger, newcomer, units):
+    for rule, candidates in _by_rule(ledger, newcomer, running):
         chosen = _enough(ledger, newcomer, candidates, rule)
         if chosen:
             return chosen, rule
@@ -222,8 +240,3 @@ def _release(ledger: Ledger, unit: Unit) -> None:
 def _charge(ledger: Ledger, unit: Unit) -> None:
     for runner in unit.runners:
         ledger.charge(runner.account.path, runner.needs)
-
-
-def ids(runners: Iterable[Runner]) -> tuple[WorkId, ...]:
-    """The ids of ``runners``."""
-    return tuple(runner.work.id for runner in runners)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import count
 
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling import Gang, QueueTree, Resources, Scheduler, Work, WorkId
@@ -67,8 +68,9 @@ class _Simulation:
         self.scheduler = Scheduler(capacity, queues)
         self.outcome = Outcome(capacity, queues)
         self.tasks = {task.id: task for task in tasks}
-        self.events: list[tuple[float, int, str, int]] = []
-        """Time, kind (0 ends before 1 arrives), task, start number."""
+        self.events: list[tuple[float, int, int, str, int]] = []
+        """Time, kind (0 ends before 1 arrives), order of making, task, start number."""
+        self.order = count()
         self.starts: dict[str, int] = {}
         self.waiting_for: dict[str, int] = {}
         self.children: dict[str, list[str]] = {task.id: [] for task in tasks}
@@ -83,7 +85,7 @@ class _Simulation:
                 self.children[parent].append(task.id)
             self.waiting_for[task.id] = len(task.parents)
             if not task.parents:
-                heappush(self.events, (task.arrives_at, 1, task.id, 0))
+                self._push(task.arrives_at, 1, task.id)
             if task.gang:
                 sizes[task.gang] = sizes.get(task.gang, 0) + 1
         for name, size in sizes.items():
@@ -106,9 +108,12 @@ class _Simulation:
         """Plan again when time alone changes something, as long as something waits."""
         at = self.scheduler.wake_at()
         if at is not None and self.events and now < at < self.events[0][0]:
-            heappush(self.events, (at, 2, "", 0))
+            self._push(at, 2, "")
 
-    def _happen(self, now: float, kind: int, task_id: str, number: int) -> None:
+    def _push(self, at: float, kind: int, task_id: str, number: int = 0) -> None:
+        heappush(self.events, (at, kind, next(self.order), task_id, number))
+
+    def _happen(self, now: float, kind: int, _order: int, task_id: str, number: int) -> None:
         if kind == 1:
             self._ready(task_id, now)
         elif kind == 0 and self.starts.get(task_id) == number:
@@ -159,7 +164,7 @@ class _Simulation:
     def _start(self, work_id: str, now: float) -> None:
         number = self.starts[work_id] = self.starts.get(work_id, 0) + 1
         self.outcome.records[work_id].started_at = now
-        heappush(self.events, (now + self.tasks[work_id].seconds, 0, work_id, number))
+        self._push(now + self.tasks[work_id].seconds, 0, work_id, number)
 
     def _stop(self, preemption: Preemption, now: float) -> None:
         victim = preemption.victim

@@ -84,6 +84,7 @@ class Harness:
         self._busy: set[tuple[str, int]] = set()
         self._waiting: deque[cm.StartNode] = deque()
         self._asked: set[tuple[str, int]] = set()
+        self._inbox: deque[ev.Event] = deque()
         self._later: list[tuple[float, int, ev.Event]] = []
         self._order = count()
         self._locks = LockTable()
@@ -117,9 +118,8 @@ class Harness:
 
     def send(self, event: ev.Event) -> None:
         """Let an event happen now, and do what the engine asks for."""
-        self.history.append(event)
-        step(self.run, event)
-        self._obey()
+        self._inbox.append(event)
+        self._digest()
 
     def take_up(self) -> Run:
         """Forget the run and restore it from its stored form, as a restart does."""
@@ -140,6 +140,7 @@ class Harness:
         restore(fresh, nodes, now=self.now)
         self.run = fresh
         self._obey()
+        self._digest()
         return fresh
 
     def phases(self) -> dict[str, str]:
@@ -152,16 +153,21 @@ class Harness:
         assert found is not None, f"no node {name}; there are {sorted(self.run.ids)}"
         return found
 
+    def _digest(self) -> None:
+        """Step the engine for all that has happened, in its order, to the end."""
+        while self._inbox:
+            event = self._inbox.popleft()
+            self.history.append(event)
+            step(self.run, event)
+            self._obey()
+
     def _obey(self) -> None:
         effects = take_effects(self.run)
         for observer in self.observers:
             observer(self, effects)
-        answers: list[ev.Event] = []
         for command in effects.commands:
-            answers.extend(self._perform(command))
+            self._inbox.extend(self._perform(command))
         self._fill()
-        for answer in answers:
-            self.send(answer)
 
     def _perform(self, command: cm.Command) -> Iterable[ev.Event]:
         match command:

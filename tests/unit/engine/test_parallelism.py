@@ -203,3 +203,53 @@ def test_the_hook_of_a_step_needs_room_in_the_run() -> None:
 
     assert most == 1
     assert harness.run.phase == "Succeeded"
+
+
+def test_the_hook_of_a_step_that_runs_waits_for_room_in_the_run() -> None:
+    text = flow(
+        """
+    - name: main
+      steps:
+      - - name: a
+          template: leaf
+          hooks: {run: {template: leaf, expression: 'steps.a.status == "Running"'}}
+    """,
+        spec="parallelism: 1",
+    )
+
+    most, harness = most_pods(text)
+
+    assert most == 1
+    assert harness.started == ["wf[0].a", "wf[0].a.hooks.run"]
+    assert harness.run.phase == "Succeeded"
+
+
+def test_a_leaf_that_is_granted_its_lock_needs_room_in_the_run() -> None:
+    text = flow(
+        """
+    - name: main
+      dag:
+        tasks:
+        - {name: a, template: locked}
+        - {name: b, template: locked}
+        - {name: c, template: leaf}
+        - {name: d, template: leaf}
+    - name: locked
+      synchronization: {mutexes: [{name: m}]}
+      container: {image: x, command: [x]}
+    """,
+        spec="parallelism: 2",
+    )
+    asked = 0
+
+    def look(harness: Harness, _: Effects) -> None:
+        nonlocal asked
+        nodes = harness.run.nodes.values()
+        asked = max(asked, sum(n.phase in ACTIVE and n.ours.attempt > 0 for n in nodes))
+
+    harness = Harness(text, cast({"a": Outcome(seconds=5), "leaf": Outcome(seconds=9)}))
+    harness.observers.append(look)
+    harness.finish()
+
+    assert asked == 2
+    assert harness.run.phase == "Succeeded"

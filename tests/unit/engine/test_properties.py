@@ -20,6 +20,11 @@ from tiphys.testing.harness import NOON, Harness, Outcome, Play, load
 
 CHILDREN = {NodeType.POD, NodeType.STEPS, NodeType.DAG}
 RESULTS = ("Succeeded", "Failed", "Errored", "Skipped", "Omitted")
+BROKEN = {
+    "name": "broken",
+    "inputs": {"parameters": [{"name": "nobody-gives-it"}]},
+    "container": {"image": "x", "command": ["x"]},
+}
 POLICIES = ("Always", "OnFailure", "OnError")
 
 QUICK = settings(
@@ -39,6 +44,10 @@ def leaves(draw: st.DrawFn, name: str) -> dict[str, Any]:
         if draw(st.booleans()):
             retry["backoff"] = {"duration": "2s", "factor": 2}
         leaf["retryStrategy"] = retry
+    if draw(st.integers(0, 3)) == 0:
+        leaf["synchronization"] = {"mutexes": [{"name": draw(st.sampled_from("mk"))}]}
+    if draw(st.integers(0, 7)) == 0:
+        leaf["timeout"] = "3s"
     return leaf
 
 
@@ -46,6 +55,8 @@ def leaves(draw: st.DrawFn, name: str) -> dict[str, Any]:
 def holders(draw: st.DrawFn, name: str, templates: list[str], *, rule: bool) -> dict[str, Any]:
     """Give one step or task; ``rule`` lets it go on after failures."""
     holder: dict[str, Any] = {"name": name, "template": draw(st.sampled_from(templates))}
+    if draw(st.integers(0, 15)) == 0:
+        holder["template"] = "broken"
     kind = draw(st.integers(0, 5))
     if kind == 0:
         holder["withItems"] = draw(st.lists(st.sampled_from(["u", "v", 3]), min_size=1, max_size=3))
@@ -57,9 +68,20 @@ def holders(draw: st.DrawFn, name: str, templates: list[str], *, rule: bool) -> 
         holder["withParam"] = draw(st.sampled_from(["[]", "[1]", "nothing"]))
     if rule and draw(st.booleans()):
         holder["continueOn"] = {"failed": draw(st.booleans()), "error": draw(st.booleans())}
-    if draw(st.integers(0, 7)) == 0:
-        holder["hooks"] = {"exit": {"template": "leaf0"}}
+    if draw(st.integers(0, 5)) == 0:
+        holder["hooks"] = draw(hooks(templates))
     return holder
+
+
+@st.composite
+def hooks(draw: st.DrawFn, templates: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if draw(st.booleans()):
+        found["exit"] = {"template": draw(st.sampled_from(templates))}
+    if draw(st.booleans()):
+        when = draw(st.sampled_from(["true", "false", "workflow.status == 'Running'"]))
+        found["any"] = {"template": draw(st.sampled_from(templates)), "expression": when}
+    return found
 
 
 @st.composite
@@ -109,13 +131,20 @@ def workflows(draw: st.DrawFn) -> dict[str, Any]:
             template["parallelism"] = draw(st.integers(1, 2))
         if draw(st.integers(0, 5)) == 0:
             template["failFast"] = True
+        if draw(st.integers(0, 5)) == 0:
+            template["retryStrategy"] = {"limit": 1}
+        if draw(st.integers(0, 7)) == 0:
+            template["synchronization"] = {"mutexes": [{"name": f"of-{index}"}]}
         templates.append(template)
         names.append(template["name"])
+    templates.append(BROKEN)
     spec: dict[str, Any] = {"entrypoint": names[-1], "templates": templates}
     if draw(st.integers(0, 3)) == 0:
         spec["parallelism"] = draw(st.integers(1, 3))
     if draw(st.integers(0, 5)) == 0:
-        spec["onExit"] = "leaf1"
+        spec["onExit"] = draw(st.sampled_from(names))
+    if draw(st.integers(0, 7)) == 0:
+        spec["activeDeadlineSeconds"] = draw(st.integers(0, 6))
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Workflow",
@@ -164,7 +193,8 @@ class Watch:
 
     def _room(self, run: Run) -> None:
         active = [n for n in run.nodes.values() if n.phase in ACTIVE and n.type in CHILDREN]
-        pods = [n.name for n in active if n.type is NodeType.POD]
+        # A pod that waits for a lock has not been asked for yet.
+        pods = [n.name for n in active if n.type is NodeType.POD and n.ours.attempt]
         assert self.most is None or len(pods) <= self.most, f"too many pods: {pods}"
         for boundary, number in Counter(n.boundary_id for n in active if not n.hooked).items():
             template = run.nodes[boundary].template_name if boundary else ""

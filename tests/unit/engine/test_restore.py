@@ -239,6 +239,23 @@ hooks: {run: {template: leaf, expression: 'workflow.status == "Running"'}}
         "",
         cast({"a": Outcome(parameters={"p": "7"})}),
     ),
+    "an orphan of a group that errored": (
+        """
+- name: main
+  dag: {tasks: [{name: a, template: sub}, {name: b, template: leaf}]}
+- name: sub
+  steps:
+  - [{name: x, template: locked}, {name: broken, template: takes}]
+- name: takes
+  inputs: {parameters: [{name: nothing}]}
+  container: {image: x, command: [x]}
+- name: locked
+  synchronization: {mutexes: [{name: m}]}
+  container: {image: x, command: [x]}
+""",
+        "onExit: locked",
+        cast({"x": Outcome(seconds=7), "b": Outcome(seconds=3)}),
+    ),
     "a failure": (
         """
 - name: main
@@ -370,11 +387,23 @@ def test_a_run_that_waits_for_its_lock_asks_for_it_again() -> None:
     assert harness.run.phase == "Succeeded"
 
 
-def test_names_that_share_a_hash_keep_their_ids() -> None:
-    harness = finished("- name: main\n  steps: [[{name: a, template: leaf}]]")
-    run = harness.run
-    run.nodes["wf-1"] = run.nodes["wf"]
-    taken = run.node_id("wf[0].a")
+def test_two_tasks_whose_names_share_a_hash_are_two_nodes_also_when_taken_up() -> None:
+    templates = """
+    - name: main
+      dag:
+        tasks:
+        - {name: fkmswz, template: leaf}
+        - {name: cazztr, template: leaf}
+        - {name: after, template: leaf, depends: fkmswz && cazztr}
+    """
+    harness = Harness(flow(templates)).start()
 
-    assert taken == harness.node("wf[0].a").id
-    assert harness.node("wf[0].a").phase is Phase.SUCCEEDED
+    harness.take_up()
+    harness.finish()
+
+    first, second = harness.node("wf.fkmswz"), harness.node("wf.cazztr")
+    assert first.id == "wf-1118406624"
+    assert second.id != first.id
+    assert first.phase is second.phase is Phase.SUCCEEDED
+    assert len(harness.started) == 3
+    assert harness.run.phase == "Succeeded"

@@ -6,7 +6,7 @@ import pytest
 
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling import Resources, Work, WorkId, clamp
-from tiphys.scheduling.admission import Unit, envelope, layer, queue_of, unit_of
+from tiphys.scheduling.admission import Unit, layer, queue_of, reservation, unit_of
 from tiphys.scheduling.critical_path import critical_path, ranks
 from tiphys.scheduling.estimate import KEPT, History, estimate
 from tiphys.scheduling.list_plan import Graph, best_plan, best_ranks, makespan
@@ -87,11 +87,11 @@ def test_a_layer_is_a_gang_of_all_its_works() -> None:
     assert layer("wf-L2", works[:1]) == (None, (works[0],))
 
 
-def test_a_workflow_as_a_unit_is_a_queue_with_a_guarantee() -> None:
-    queue = envelope("wf", "batch", Resources(cpu=4))
+def test_a_workflow_as_a_unit_is_one_reservation_in_line() -> None:
+    work = reservation("wf", "batch", Resources(cpu=4), created_at=7.0)
 
-    assert (queue.name, queue.parent) == ("batch/wf", "batch")
-    assert queue.guarantee == queue.capability == Resources(cpu=4)
+    assert (work.workflow, work.queue, work.created_at) == ("wf", "batch", 7.0)
+    assert work.requests == Resources(cpu=4)
 
 
 def test_the_queue_of_a_workflow_is_what_its_cluster_would_read() -> None:

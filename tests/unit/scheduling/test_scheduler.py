@@ -18,17 +18,20 @@ from tiphys.scheduling import (
     Work,
     WorkId,
 )
+from tiphys.scheduling.admission import reservation
 from tiphys.scheduling.reason import (
     BehindOthers,
     GangIncomplete,
     GangShort,
     GuaranteeOfOthers,
     NoCapacity,
+    PoolFull,
     QueueLimit,
     QueueNotOpen,
     ReservedForHead,
     WaitingForVictims,
     WorkflowLimit,
+    WorkflowNotAdmitted,
 )
 
 ONE = Resources(cpu=1000)
@@ -348,6 +351,63 @@ def test_a_gang_goes_on_without_a_member_it_can_spare() -> None:
     scheduler.withdraw(WorkId("g0"))
 
     assert scheduler.plan(0.0).starts == ("g1", "g2")
+
+
+# -- workflows as a whole ------------------------------------------------------------------------
+
+
+def test_a_workflow_admitted_as_a_whole_runs_inside_what_it_holds() -> None:
+    scheduler = machine(4)
+    scheduler.reserve(reservation("wf", "default", Resources(cpu=3000), created_at=0.0))
+    submit(scheduler, work("other", 2), work("w1", 2, workflow="wf"), work("w2", 2, workflow="wf"))
+
+    plan = scheduler.plan(0.0)
+
+    assert plan.admitted == ("wf",)
+    assert plan.starts == ("w1",)
+    assert scheduler.used() == Resources(cpu=3000)
+    wait = scheduler.reason(WorkId("w2"))
+    assert wait is not None
+    assert wait.reason == PoolFull("wf", "cpu", 2000, 1000)
+
+    scheduler.finished(WorkId("w1"))
+    assert scheduler.plan(1.0).starts == ("w2",)
+    assert scheduler.running() == ("w2",)
+
+
+def test_works_wait_until_their_workflow_is_admitted() -> None:
+    scheduler = machine(4)
+    submit(scheduler, work("running", 2))
+    scheduler.plan(0.0)
+    scheduler.reserve(reservation("wf", "default", Resources(cpu=3000), created_at=0.0))
+    submit(scheduler, work("w1", workflow="wf"))
+
+    assert scheduler.plan(1.0).starts == ()
+    wait = scheduler.reason(WorkId("w1"))
+    assert wait is not None
+    assert wait.reason == WorkflowNotAdmitted("wf")
+
+    scheduler.finished(WorkId("running"))
+    assert scheduler.plan(2.0).starts == ("w1",)
+
+
+def test_a_paused_workflow_holds_nothing() -> None:
+    scheduler = machine(4)
+    scheduler.reserve(reservation("wf", "default", Resources(cpu=4000), created_at=0.0))
+    scheduler.plan(0.0)
+    submit(scheduler, work("other", 4))
+    assert scheduler.plan(1.0).starts == ()
+
+    scheduler.release("wf")
+
+    assert scheduler.plan(2.0).starts == ("other",)
+
+
+def test_a_work_larger_than_its_workflows_maximum_is_refused() -> None:
+    scheduler = machine(4)
+    scheduler.reserve(reservation("wf", "default", Resources(cpu=1000), created_at=0.0))
+
+    assert scheduler.submit(work("w", 2, workflow="wf")) == Unplaceable("cpu", 2000, 1000)
 
 
 # -- backfill ------------------------------------------------------------------------------------

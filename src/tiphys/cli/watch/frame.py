@@ -29,7 +29,8 @@ def row_lines(
 ) -> list[str]:
     """Write each row: its place in the tree, sign, name, time, and what there is to say."""
     lefts = [_left(row, tick, paint) for row in rows]
-    column = min(max((width(left) for left in lefts), default=0), columns * 3 // 5)
+    named = [width(left) for left, row in zip(lefts, rows, strict=True) if not row.hidden]
+    column = min(max(named, default=0), columns * 3 // 5)
     lines = []
     for row, left in zip(rows, lefts, strict=True):
         if row.hidden:

@@ -18,7 +18,7 @@ from tiphys.scheduling.kueue.quota import (
     Workload,
     use,
 )
-from tiphys.simulate.vectors.amount import is_resource, quantity
+from tiphys.simulate.vectors.amount import is_resource, quantity, seconds
 
 Given = Mapping[str, Any]
 _LIMITS = ("nominal", "borrowingLimit", "lendingLimit")
@@ -73,21 +73,45 @@ def _admitted(name: str, spec: Any, cohorts: Cohorts) -> Workload:
             queue=str(spec.get("cq") or _only_queue(cohorts)),
             requests=requests_of(spec),
             priority=spec.get("priority", 0),
-            created_at=spec.get("created", spec.get("t", 0)),
-            admitted_at=spec.get("admitted", spec.get("t", 0)),
+            created_at=time_of(spec, 0.0),
+            admitted_at=time_of(spec, 0.0, ("admitted", "reserved", "reservedAt")),
+            evicted=bool(spec.get("evicted", False)),
         )
     assert isinstance(spec, Sequence)
     fields = list(spec)
     queue = fields.pop(0) if isinstance(fields[0], str) else _only_queue(cohorts)
-    at = float(fields[2]) if len(fields) > 2 else 0.0
+    at = instant(fields[2]) if len(fields) > 2 else 0.0
     return Workload(
         name=name,
         queue=queue,
-        requests={"cpu": float(fields[1])},
+        requests=requests_of(fields[1]),
         priority=int(fields[0]),
         created_at=at,
         admitted_at=at,
     )
+
+
+_TIMES = ("created", "created_at", "createdAt", "creation", "timestamp", "time", "t")
+
+
+def time_of(spec: Given, default: float, first: tuple[str, ...] = ()) -> float:
+    """The time that a workload gives, under one of its usual names."""
+    for key in (*first, *_TIMES):
+        if key in spec:
+            return instant(spec[key])
+    return default
+
+
+def instant(value: Any) -> float:
+    """Read a time: a number, or ``now``, ``now-15s``, ``-15s``."""
+    if isinstance(value, int | float):
+        return float(value)
+    text = str(value).strip().removeprefix("now").strip()
+    sign = -1.0 if text.startswith("-") else 1.0
+    text = text.lstrip("+-").strip()
+    if not text:
+        return 0.0
+    return sign * (float(text) if text.replace(".", "", 1).isdigit() else seconds(text))
 
 
 def _only_queue(cohorts: Cohorts) -> str:

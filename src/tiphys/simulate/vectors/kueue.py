@@ -8,10 +8,11 @@ from typing import Any
 
 from tiphys.scheduling.kueue import cycle, fair, podgroup, preempt
 from tiphys.scheduling.kueue.quota import Cohorts, QuotaNode, Workload, available, fits
-from tiphys.simulate.vectors.cohort import admitted_workloads, read_cohorts, requests_of
+from tiphys.simulate.vectors.cohort import admitted_workloads, read_cohorts, requests_of, time_of
 from tiphys.simulate.vectors.verdict import UnreadableError
 
 Given = Mapping[str, Any]
+_SECOND_PASS = ("second_pass", "secondPass", "reserved", "quota_reserved", "quotaReserved")
 
 
 def borrow(given: Given) -> dict[str, Any]:
@@ -67,8 +68,8 @@ def heads_in_order(given: Given) -> dict[str, Any]:
                 name=head["wl"],
                 borrows=bool(head.get("borrows", False)),
                 priority=head.get("priority", 0),
-                created_at=head.get("t", head.get("created", 0)),
-                second_pass=bool(head.get("second_pass", head.get("reserved", False))),
+                created_at=time_of(head, 0.0),
+                second_pass=any(bool(head.get(key)) for key in _SECOND_PASS),
             )
             for head in heads
         ]
@@ -94,7 +95,7 @@ def _waiting(queue: str, head: Given, rank: int) -> Workload:
         queue=str(head.get("cq", queue)),
         requests=requests_of(head),
         priority=head.get("priority", 0),
-        created_at=head.get("created", head.get("t", rank)),
+        created_at=time_of(head, float(rank)),
     )
 
 
@@ -131,7 +132,7 @@ def _targets(given: Given, choose: Callable[[Cohorts, Workload], list[preempt.Ta
         queue=str(spec.get("cq", queues[0])),
         requests=requests_of(spec),
         priority=spec.get("priority", 0),
-        created_at=spec.get("created", spec.get("t", math.inf)),
+        created_at=time_of(spec, math.inf),
     )
     if fits(cohorts.nodes[incoming.queue], incoming.requests):
         return {} if isinstance(given["expect"], Mapping) else []
@@ -227,9 +228,11 @@ def _running_group(given: Given) -> dict[str, Any]:
         for index in range(_counted(given, phase))
     ]
     over = podgroup.finished(pods, total_count=given["total_count"])
+    over = over or bool(given.get("workload_deleted", False))
+    serving = str(given.get("serving", "false")).lower() == "true"
     waits = not over and any(pod.phase == "Failed" for pod in pods)
     return {
-        "reclaimablePods": podgroup.reclaimable(pods),
+        "reclaimablePods": 0 if serving else podgroup.reclaimable(pods),
         "finished": over,
         "waits_for": "replacement pod or retriable-in-group=false" if waits else "",
     }

@@ -30,6 +30,8 @@ Given = Mapping[str, Any]
 _GROUP = re.compile(r"^(pg|job)[-_]?\w*$")
 _COUNTED = re.compile(r"^(\w+?)_(victim|running|pending)_(cpu|mem|gpu)$")
 _LISTED = re.compile(r"^(\w+?)_(running|pending)$")
+_NOTHING = frozenset({"best_effort", "bestEffort", "besteffort", "requests", "resources"})
+"""Keys by which a vector says that a pod asks for nothing."""
 _SELECTS = re.compile(r"select nodes by (\S+) equal to their task")
 _EACH = re.compile(r"(\d+[A-Za-z]*) memory each")
 
@@ -97,12 +99,15 @@ class _Reader:
         each = {**(spec.get("each") or {}), **(spec.get("task") or {})}
         if "cpu_each" in spec:
             each["cpu"] = spec["cpu_each"]
-        kinds = (("running", "Running"), ("binding_tasks", "Binding"), ("pending", "Pending"))
+        kinds = (
+            ("running", "Running"),
+            ("allocated_tasks", "Running"),
+            ("binding_tasks", "Binding"),
+            ("succeeded", "Succeeded"),
+            ("pending", "Pending"),
+        )
         for key, status in kinds:
-            pods = spec.get(key, 0)
-            if isinstance(pods, int):
-                pods = [{"name": f"{name}-{status.lower()}-{i + 1}"} for i in range(pods)]
-            for pod in pods:
+            for pod in _counted(spec.get(key, 0), f"{name}-{status.lower()}"):
                 self._pod({**each, **pod, "pg": name}, Status(status))
         if "task" in spec and "pending" not in spec:
             self._endless(name, each)
@@ -175,8 +180,6 @@ class _Reader:
             if least is not None:
                 job.min_member = int(least)
                 self.explicit.add(group)
-        if "queue" in pod and not known:
-            job.queue = str(pod["queue"])
         return job
 
     def _job(self, name: str, queue: str) -> Job:
@@ -239,16 +242,10 @@ class _Reader:
         return any(word in words.lower() for word in ("enqueue", "inqueue", "accounting"))
 
     def _default_request(self, task: Task) -> None:
-        """Pods of which only the count is given ask for one cpu."""
-        if _truth(self.given.get("best_effort", False)):
-            return
-        sized = any(
-            is_resource(key)
-            for _, pod in self._pods()
-            if pod.get("name") == task.name
-            for key in pod
-        )
-        if not sized and not task.name.startswith("best-effort"):
+        """Pods of which only the count is given ask for one cpu; others ask for nothing."""
+        named = [pod for _, pod in self._pods() if pod.get("name") == task.name]
+        sized = any(is_resource(key) or key in _NOTHING for pod in named for key in pod)
+        if not sized and not any(key in self.given for key in _NOTHING):
             task.request["cpu"] = 1000.0
 
     # -- nodes -------------------------------------------------------------------------------
@@ -292,6 +289,19 @@ def _place(session: Session) -> None:
             node.idle = subtract(node.idle, task.request)
 
 
+def _counted(pods: Any, prefix: str) -> list[dict[str, Any]]:
+    """Pods of a group: a list, a number, or numbers by task."""
+    if isinstance(pods, Mapping):
+        return [
+            {"name": f"{prefix}-{role}-{index + 1}", "task": role}
+            for role, count in pods.items()
+            for index in range(int(count))
+        ]
+    if isinstance(pods, int):
+        return [{"name": f"{prefix}-{index + 1}"} for index in range(pods)]
+    return [{"name": pod} if isinstance(pod, str) else dict(pod) for pod in pods]
+
+
 def _listed(pods: Any, kind: str) -> list[dict[str, Any]]:
     if pods is None or isinstance(pods, int | float):
         return []
@@ -300,7 +310,7 @@ def _listed(pods: Any, kind: str) -> list[dict[str, Any]]:
             return [{"name": f"{kind}-1", **pods}]
         return [{"name": name, **pod} for name, pod in pods.items()]
     assert isinstance(pods, Sequence)
-    return [dict(pod) for pod in pods]
+    return [{"name": pod} if isinstance(pod, str) else dict(pod) for pod in pods]
 
 
 def read_queues(given: Given) -> dict[str, ClusterQueue]:

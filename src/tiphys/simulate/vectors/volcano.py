@@ -78,12 +78,32 @@ def run_cluster(given: Given) -> dict[str, Any]:
     family = str(given.get("family", ""))
     if given.get("rule"):
         return {"victim": _priority_rule(given)}
+    other = _other_reader(given)
+    if other is not None:
+        return other(given)
     session = read(given)
     session.tiers = _plugins(session, family, given.get("plugins"), given)
     before = {name: entry.phase for name, entry in session.jobs.items()}
     for action in given.get("actions") or _default_actions(family):
         ACTIONS[action](session)
-    return _outcome(session, before)
+    found = _outcome(session, before)
+    expected = given.get("expect")
+    if isinstance(expected, Mapping) and isinstance(expected.get("enqueued"), Mapping):
+        found["enqueued"] = {
+            name: session.jobs[name].phase is not PodGroupPhase.PENDING
+            for name in expected["enqueued"]
+        }
+    return found
+
+
+def _other_reader(given: Given) -> Callable[[Given], dict[str, Any]] | None:
+    """Vectors that ask about numbers of queues and not about pods."""
+    queues = [spec for spec in (given.get("queues") or {}).values() if isinstance(spec, Mapping)]
+    if "total" in given and any("request" in spec for spec in queues):
+        return deserved
+    if queues and all("allocated" in spec for spec in queues):
+        return shares
+    return None
 
 
 def _default_actions(family: str) -> Sequence[str]:
@@ -113,6 +133,8 @@ def _outcome(session: Session, before: Mapping[str, PodGroupPhase]) -> dict[str,
         enqueued=len(admitted) == len(waiting) if len(waiting) < 2 else sorted(admitted),
         inqueue=sorted(admitted),
         rejected=sorted(set(waiting) - set(admitted)),
+        pending=sorted(set(waiting) - set(admitted)),
+        ready=all(gang.is_ready(entry) for entry in session.jobs.values()),
         sequence=[task.job for task in session.sequence],
         allocations={n: entry.count(*HOLDING) for n, entry in session.jobs.items()},
         dominant_share={n: _share(session, entry) for n, entry in session.jobs.items()},
@@ -271,11 +293,11 @@ def _held(entry: Job, like: Given) -> dict[str, Any]:
 
 def overcommitted(given: Given) -> dict[str, Any]:
     """Admission of a row of jobs under overcommit."""
-    idle = overcommit_idle(
-        amounts(given["total_cpu"]), amounts(given["used_cpu"]), float(given.get("factor", 1.2))
+    whole, used, inqueue = (
+        amounts(given.get(key, given.get(f"{key}_cpu", 0))) for key in ("total", "used", "inqueue")
     )
-    inqueue = amounts(given.get("inqueue_cpu", 0))
-    found: dict[str, Any] = {"idle": idle["cpu"] / 1000}
+    idle = overcommit_idle(whole, used, float(given.get("factor", 1.2)))
+    found: dict[str, Any] = {"idle": _plain(idle, given.get("total", 0))}
     for key in given["expect"]:
         if "job_min_" not in key:
             continue
@@ -303,7 +325,8 @@ def service_level(given: Given) -> str:
     node = Node(name="n", idle={"cpu": 0.0}, capacity=dict(full))
     queue = ClusterQueue(name="q", capability=dict(full))
     session = Session({"n": node}, {"q": queue}, {"r": running, "w": waiting})
-    limit = seconds(given["sla-waiting-time"])
+    own = [v for k, v in given.items() if k != "sla-waiting-time" and k.endswith("waiting-time")]
+    limit = seconds(own[0] if own else given["sla-waiting-time"])
     session.tiers = [
         [sla(session, waiting_seconds=limit)],
         [overcommit(session), proportion.proportion(session)],

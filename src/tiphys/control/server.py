@@ -1,0 +1,179 @@
+"""A host for good (``tiphys server``), and the questions that it answers at its door.
+
+``perform`` has one thing done whether or not a host is up: it asks it, or is one for a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tiphys.config import Config
+from tiphys.control.door import Door, Handler, knock
+from tiphys.control.host import Host, hosting
+from tiphys.control.loop import Watcher
+from tiphys.control.service import Retry, Service
+from tiphys.control.submit import Overrides
+from tiphys.engine import event as ev
+from tiphys.engine.node import Node
+from tiphys.engine.run import Run
+from tiphys.spec.library import Library
+from tiphys.store import WorkflowRow
+
+STRATEGIES = {"stop": ev.Shutdown.STOP, "terminate": ev.Shutdown.TERMINATE}
+
+
+class Desk:
+    """Takes requests as plain data and has the service do them."""
+
+    def __init__(self, host: Host, service: Service) -> None:
+        self._host, self._service = host, service
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Give what can be asked for, by name."""
+        return {
+            "ping": self._ping,
+            "submit": self._submit,
+            "stop": self._stop,
+            "suspend": self._suspend,
+            "resume": self._resume,
+            "retry": self._retry,
+            "resubmit": self._resubmit,
+            "delete": self._delete,
+            "wait": self._wait,
+        }
+
+    async def _ping(self, _: Mapping[str, Any]) -> Any:
+        return {"live": len(self._host.control.runs), "epoch": self._host.store.epoch}
+
+    async def _submit(self, request: Mapping[str, Any]) -> Any:
+        files = [(name, b64decode(body)) for name, body in request["files"]]
+        overrides = Overrides(**request.get("overrides", {}))
+        rows = await self._service.submit(files, overrides)
+        return [_shown(row) for row in rows]
+
+    async def _stop(self, request: Mapping[str, Any]) -> Any:
+        row = await self._service.stop(
+            request["key"],
+            STRATEGIES[request["strategy"]],
+            namespace=request.get("namespace", ""),
+            message=request.get("message", ""),
+        )
+        return _shown(row)
+
+    async def _suspend(self, request: Mapping[str, Any]) -> Any:
+        return _shown(await self._service.suspend(**_only(request, "key", "namespace")))
+
+    async def _resume(self, request: Mapping[str, Any]) -> Any:
+        wanted = _only(request, "key", "namespace", "node_selector", "parameters", "message")
+        return _shown(await self._service.resume(**{"parameters": {}, **wanted}))
+
+    async def _retry(self, request: Mapping[str, Any]) -> Any:
+        how = Retry(**_only(request, "restart_successful", "node_selector", "parameters"))
+        row = await self._service.retry(request["key"], how, namespace=request.get("namespace", ""))
+        return _shown(row)
+
+    async def _resubmit(self, request: Mapping[str, Any]) -> Any:
+        wanted = _only(request, "key", "namespace", "memoized", "parameters")
+        row = await self._service.resubmit(**{"memoized": False, "parameters": {}, **wanted})
+        return _shown(row)
+
+    async def _delete(self, request: Mapping[str, Any]) -> Any:
+        return _shown(await self._service.delete(**_only(request, "key", "namespace", "force")))
+
+    async def _wait(self, request: Mapping[str, Any]) -> Any:
+        row = self._host.store.workflow(request["key"], namespace=request.get("namespace", ""))
+        if row.uid in self._host.control.runs:
+            await self._host.control.ended(row.uid)
+        return _shown(self._host.store.workflow(row.uid))
+
+
+def _only(request: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: request[name] for name in names if name in request}
+
+
+def _shown(row: WorkflowRow) -> dict[str, Any]:
+    names = ("uid", "name", "namespace", "phase", "message", "created_at")
+    return {name: getattr(row, name) for name in names}
+
+
+class Quiet:
+    """A watcher that only passes notes on."""
+
+    def __init__(self, note: Any = None) -> None:
+        self._note = note
+
+    def workflow(self, run: Run) -> None:
+        """See nothing."""
+
+    def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
+        """See nothing."""
+
+    def note(self, text: str) -> None:
+        """Pass a note on."""
+        if self._note is not None:
+            self._note(text)
+
+
+async def serve(data: Path, config: Config, watcher: Watcher, ready: Any = None) -> None:
+    """Be the host of ``data`` until told to end; tasks keep running then."""
+    library = Library(namespace=config.namespace)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with hosting(data, config, library, watcher) as host:
+        runs = host.recover()
+        if runs:
+            watcher.note(f"took up {len(runs)} unfinished workflows")
+        defaults = config.workflow_defaults.spec if config.workflow_defaults else None
+        door = Door(data, Desk(host, Service(host, defaults)).handlers())
+        host.start()
+        await host.control.settle()
+        await door.open()
+        if ready is not None:
+            ready()
+        try:
+            await host.until_broken(stop)
+        finally:
+            await door.close()
+
+
+async def perform(
+    data: Path, config: Config, watcher: Watcher, op: str, arguments: Mapping[str, Any]
+) -> Any:
+    """Have one thing done: by the host of ``data`` if there is one, else here."""
+    caller = knock(data)
+    if caller is not None:
+        try:
+            return await asyncio.to_thread(lambda: caller.ask(op, **arguments))
+        finally:
+            caller.close()
+    library = Library(namespace=config.namespace)
+    async with hosting(data, config, library, watcher) as host:
+        defaults = config.workflow_defaults.spec if config.workflow_defaults else None
+        desk = Desk(host, Service(host, defaults))
+        host.recover(None if op == "wait" else _needed(host, op, arguments))
+        host.start()
+        await host.control.settle()
+        answer = await desk.handlers()[op](arguments)
+        if op == "stop":
+            await desk.handlers()["wait"]({"key": answer["uid"]})
+        return answer
+
+
+def _needed(host: Host, op: str, arguments: Mapping[str, Any]) -> Sequence[str]:
+    """Give the workflows that must be taken up for this: the one it is about, or none."""
+    if op in {"submit", "ping"}:
+        return ()
+    row = host.store.workflow(arguments["key"], namespace=arguments.get("namespace", ""))
+    return (row.uid,)
+
+
+def pack_files(files: Sequence[tuple[str, bytes]]) -> list[tuple[str, str]]:
+    """Write files as a request can carry them."""
+    return [(name, b64encode(body).decode()) for name, body in files]

@@ -1,0 +1,230 @@
+"""What people can have done with workflows: the use cases, on a host.
+
+Each returns when what was asked for is on record. Names may be names, uids or ``@latest``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tiphys.control.recover import load
+from tiphys.control.submit import (
+    Overrides,
+    Submission,
+    named,
+    prepare,
+    random_suffix,
+    read_files,
+)
+from tiphys.engine import event as ev
+from tiphys.engine.again import plan_retry, reopen
+from tiphys.engine.node import Node, NodeType
+from tiphys.engine.resubmit import Memoized, plan_resubmit
+from tiphys.engine.run import Run
+from tiphys.engine.selector import parse_selector
+from tiphys.errors import ConflictError, InvalidInputError
+from tiphys.spec import model
+from tiphys.spec.library import Library
+from tiphys.spec.merge import resolve_spec
+from tiphys.store import ObjectRow, WorkflowRow
+from tiphys.wire.argo import decode_node
+
+if TYPE_CHECKING:
+    from tiphys.control.host import Host
+
+KEPT = ("WorkflowTemplate", "ClusterWorkflowTemplate", "ConfigMap")
+"""Kinds of documents that a submission leaves behind for later ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How a finished workflow is run again from where it failed."""
+
+    restart_successful: bool = False
+    node_selector: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+class Service:
+    """The use cases."""
+
+    def __init__(self, host: Host, defaults: model.WorkflowSpec | None = None) -> None:
+        self._host = host
+        self._defaults = defaults
+
+    # --- new workflows ----------------------------------------------------------------------
+
+    async def submit(
+        self, files: Sequence[tuple[str, bytes]], overrides: Overrides
+    ) -> list[WorkflowRow]:
+        """Take workflows in; templates, config maps and secrets of the files are kept."""
+        bundle = read_files(files)
+        library = self._host.library.extended(bundle)
+        submissions = [
+            prepare(parsed, library, overrides, self._defaults) for parsed in bundle.workflows
+        ]
+        self._host.keep(bundle, library)
+        runs = [self._host.submit(each, library) for each in submissions]
+        await self._host.control.settle()
+        return [self._host.store.workflow(run.uid) for run in runs]
+
+    async def resubmit(
+        self, key: str, *, namespace: str = "", memoized: bool, parameters: Mapping[str, str]
+    ) -> WorkflowRow:
+        """Run a workflow once more under a new name; memoized, without what had succeeded."""
+        row = self._host.store.workflow(key, namespace=namespace)
+        library = load(row).library
+        before = None
+        if memoized:
+            before = Memoized(
+                nodes=tuple(self._nodes(row)),
+                phase=row.phase,
+                suffix=random_suffix(),
+                now=self._host.clock.now(),
+            )
+        manifest = msgspec.json.decode(row.manifest, type=model.Workflow)
+        fresh, nodes = plan_resubmit(manifest, parameters=parameters, memoized=before)
+        workflow = named(fresh, library.namespace)
+        submission = Submission(
+            workflow, resolve_spec(workflow, library, self._defaults), row.source
+        )
+        run = self._host.submit(submission, library, nodes=nodes)
+        await self._host.control.settle()
+        return self._host.store.workflow(run.uid)
+
+    # --- workflows under way ----------------------------------------------------------------
+
+    async def stop(
+        self, key: str, strategy: ev.Shutdown, *, namespace: str = "", message: str = ""
+    ) -> WorkflowRow:
+        """Have a workflow end early."""
+        row = self._host.store.workflow(key, namespace=namespace)
+        self._live(row)
+        event = ev.RunStopped(at=self._host.clock.now(), strategy=strategy, message=message)
+        return await self._send(row, event)
+
+    async def suspend(self, key: str, *, namespace: str = "") -> WorkflowRow:
+        """Have nothing new started."""
+        row = self._host.store.workflow(key, namespace=namespace)
+        self._live(row)
+        return await self._send(row, ev.RunSuspended(at=self._host.clock.now()))
+
+    async def resume(
+        self,
+        key: str,
+        *,
+        namespace: str = "",
+        node_selector: str = "",
+        parameters: Mapping[str, str],
+        message: str = "",
+    ) -> WorkflowRow:
+        """Let a workflow, or the pauses that the selector names, go on."""
+        row = self._host.store.workflow(key, namespace=namespace)
+        run = self._live(row)
+        nodes: tuple[str, ...] = ()
+        if node_selector:
+            selector = parse_selector(node_selector)
+            nodes = tuple(n.id for n in _pauses(run) if selector.matches(n))
+            if not nodes:
+                raise ConflictError(f"no pause of {row.name} matches {node_selector!r}")
+        event = ev.RunResumed(
+            at=self._host.clock.now(), nodes=nodes, outputs=dict(parameters), message=message
+        )
+        return await self._send(row, event)
+
+    def _live(self, row: WorkflowRow) -> Run:
+        run = self._host.control.runs.get(row.uid)
+        if run is None or run.ended:
+            if row.quarantine:
+                raise ConflictError(f"workflow {row.name} cannot be read: {row.quarantine}")
+            raise ConflictError(f"workflow {row.name} has ended already ({row.phase})")
+        return run
+
+    async def _send(self, row: WorkflowRow, event: ev.Event) -> WorkflowRow:
+        self._host.control.send(row.uid, event)
+        await self._host.control.settle()
+        return self._host.store.workflow(row.uid)
+
+    # --- workflows that have ended ----------------------------------------------------------
+
+    async def retry(self, key: str, how: Retry, *, namespace: str = "") -> WorkflowRow:
+        """Run a failed workflow again from its failed nodes."""
+        row = self._host.store.workflow(key, namespace=namespace)
+        if row.uid in self._host.control.runs:
+            raise ConflictError(f"workflow {row.name} has not ended: only ended ones are retried")
+        selector = parse_selector(how.node_selector) if how.node_selector else None
+        now = self._host.clock.now()
+        plan = plan_retry(
+            self._nodes(row),
+            name=row.name,
+            phase=row.phase,
+            now=now,
+            restart_successful=how.restart_successful,
+            selector=selector,
+        )
+        run = load(row)
+        if how.parameters:
+            run.spec = _with_parameters(run.spec, how.parameters)
+        reopen(run, plan.kept, now=now, reset=plan.reset, removed=plan.removed)
+        self._host.take_up(run)
+        await self._host.control.settle()
+        return self._host.store.workflow(row.uid)
+
+    async def delete(self, key: str, *, namespace: str = "", force: bool = False) -> WorkflowRow:
+        """Forget a workflow with its logs; one under way is terminated first."""
+        row = self._host.store.workflow(key, namespace=namespace)
+        run = self._host.control.runs.get(row.uid)
+        if run is not None:
+            if not force:
+                raise ConflictError(
+                    f"workflow {row.name} has not ended: terminate it first, or use --force"
+                )
+            await self.stop(row.uid, ev.Shutdown.TERMINATE)
+            await self._host.control.ended(row.uid)
+        await self._host.forget(row)
+        return row
+
+    def _nodes(self, row: WorkflowRow) -> list[Node]:
+        return [decode_node(each.body) for each in self._host.store.nodes(row.uid)]
+
+
+def _pauses(run: Run) -> list[Node]:
+    return [run.nodes[each] for each in run.leaves if run.nodes[each].type is NodeType.SUSPEND]
+
+
+def _with_parameters(spec: model.WorkflowSpec, values: Mapping[str, str]) -> model.WorkflowSpec:
+    replace = msgspec.structs.replace
+    known = {p.name for p in spec.arguments.parameters}
+    unknown = [name for name in values if name not in known]
+    if unknown:
+        raise InvalidInputError(f"the workflow has no parameter {unknown[0]!r}")
+    parameters = tuple(
+        replace(p, value=values[p.name], value_from=None) if p.name in values else p
+        for p in spec.arguments.parameters
+    )
+    return replace(spec, arguments=replace(spec.arguments, parameters=parameters))
+
+
+def stored_library(rows: Sequence[ObjectRow], namespace: str) -> Library:
+    """Give the library of what earlier submissions left behind."""
+    found: dict[str, dict[object, object]] = {kind: {} for kind in KEPT}
+    types = {
+        "WorkflowTemplate": model.WorkflowTemplate,
+        "ClusterWorkflowTemplate": model.ClusterWorkflowTemplate,
+        "ConfigMap": model.ConfigMap,
+    }
+    for row in rows:
+        if row.kind in types:
+            value = msgspec.json.decode(row.body, type=types[row.kind])
+            key = row.name if row.kind == "ClusterWorkflowTemplate" else (row.namespace, row.name)
+            found[row.kind][key] = value
+    return Library(
+        namespace=namespace,
+        workflow_templates=found["WorkflowTemplate"],  # type: ignore[arg-type]
+        cluster_workflow_templates=found["ClusterWorkflowTemplate"],  # type: ignore[arg-type]
+        config_maps=found["ConfigMap"],  # type: ignore[arg-type]
+    )
