@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote, urlsplit
 
-from tiphys.artifacts.connection import Web
 from tiphys.errors import ArtifactError
+from tiphys.net.connection import Web
 
 _THERE_ALREADY = (200, 204, 409)
 _HOME_REGION = "us-east-1"

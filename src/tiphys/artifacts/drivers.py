@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tiphys.artifacts.config import ArtifactConfig
-from tiphys.artifacts.connection import Web
 from tiphys.artifacts.driver import Driver
-from tiphys.artifacts.egress import EgressPolicy
 from tiphys.artifacts.git import GitDriver
 from tiphys.artifacts.objects import ObjectDriver
 from tiphys.artifacts.raw import RawDriver
 from tiphys.artifacts.secret import SecretReader
 from tiphys.artifacts.stores import ObjectStores
 from tiphys.artifacts.web import WebDriver
+from tiphys.net.connection import Web
+from tiphys.net.egress import EgressPolicy
 
 
 def make_drivers(config: ArtifactConfig, secrets: SecretReader) -> dict[str, Driver]:

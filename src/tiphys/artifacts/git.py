@@ -22,9 +22,9 @@ from urllib.parse import quote, urlsplit
 
 from tiphys.artifacts import beneath, pack
 from tiphys.artifacts.driver import refuse
-from tiphys.artifacts.egress import EgressPolicy
 from tiphys.artifacts.secret import SecretReader, Secrets
 from tiphys.errors import ArtifactError, ArtifactUnsafeError
+from tiphys.net.egress import EgressPolicy
 from tiphys.spec import model
 
 _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>\[[^\]]+\]|[^/:@]+):(?!/)")

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 from tiphys.artifacts import location
 from tiphys.artifacts.bucket import Account, make_bucket
 from tiphys.artifacts.config import ArtifactConfig
-from tiphys.artifacts.connection import Web
-from tiphys.artifacts.egress import EgressPolicy
 from tiphys.artifacts.secret import SecretReader, Secrets
 from tiphys.errors import ArtifactError
+from tiphys.net.connection import Web
+from tiphys.net.egress import EgressPolicy
 from tiphys.spec import model
 
 _PLAIN_URL = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[\w./-]*)?")

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from tiphys.artifacts.connection import Web, split_url
 from tiphys.artifacts.copying import CHUNK
 from tiphys.artifacts.driver import refuse
 from tiphys.artifacts.limits import Limits, Meter
 from tiphys.artifacts.secret import SecretReader, Secrets
 from tiphys.errors import ArtifactError, ArtifactNotFoundError
+from tiphys.net.connection import Web, split_url
 from tiphys.spec import model
 
 _MAX_TOKEN = 1 << 20

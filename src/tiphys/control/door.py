@@ -67,8 +67,8 @@ class Door:
                 reply = await self._answer(line)
                 writer.write(msgspec.json.encode(reply) + b"\n")
                 await writer.drain()
-        except (ConnectionError, asyncio.LimitOverrunError, ValueError):
-            pass
+        except (ConnectionError, asyncio.LimitOverrunError, ValueError, asyncio.CancelledError):
+            pass  # The caller went away, or the host does.
         finally:
             writer.close()
 

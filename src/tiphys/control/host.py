@@ -111,7 +111,12 @@ class Host:
         self._loop = asyncio.create_task(self.control.serve())
 
     def submit(
-        self, submission: Submission, library: Library, *, nodes: Sequence[Node] = ()
+        self,
+        submission: Submission,
+        library: Library,
+        *,
+        nodes: Sequence[Node] = (),
+        start: bool = True,
     ) -> Run:
         """Take a workflow in; it is durable after the next turn. ``nodes`` are done already."""
         now = self.clock.now()
@@ -129,7 +134,8 @@ class Host:
         self.control.add(run)
         if nodes:
             reopen(run, nodes, now=now)
-        self.control.send(run.uid, ev.RunStarted(at=now))
+        if start:
+            self.control.send(run.uid, ev.RunStarted(at=now))
         return run
 
     def take_up(self, run: Run) -> None:
@@ -167,7 +173,7 @@ class Host:
         self._ledger.delete(row.uid)
         await self.control.settle()
         await self._ledger.sweep()
-        await asyncio.to_thread(shutil.rmtree, self.data / "runs" / row.uid, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self.data / "attempts" / row.uid, ignore_errors=True)
 
     def recover(self, uids: Sequence[str] | None = None) -> list[Run]:
         """Take up the workflows that an earlier process left unfinished (all, or those named)."""

@@ -1,22 +1,32 @@
-"""Workflows of files on this machine, in this process: what ``tiphys run`` does."""
+"""Workflows of files on this machine, in this process: what ``tiphys run`` does.
+
+The first ``tiphys run`` of a data directory is its host. Another one beside it hands its workflows
+over and follows them; should the host end before they do, it takes them up itself.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from tiphys.config import Config, RunOptions
+from tiphys.control.door import Caller, Door, knock
+from tiphys.control.follow import follow
 from tiphys.control.host import Host, hosting
-from tiphys.control.loop import Control, Watcher
-from tiphys.control.submit import Overrides, prepare, read_files
+from tiphys.control.loop import Watcher
+from tiphys.control.server import Desk, pack_files
+from tiphys.control.service import Service
+from tiphys.control.submit import Overrides, Submission, prepare, read_files
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
+from tiphys.errors import StoreLockedError, TiphysError
 from tiphys.spec.library import Library
-from tiphys.store import WorkflowRow
+from tiphys.store import Store, WorkflowRow
+from tiphys.wire.argo import decode_node
 
 __all__ = ["Finished", "Watcher", "run_files"]
 
@@ -31,6 +41,19 @@ class Finished:
     nodes: tuple[Node, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """All that one ``tiphys run`` was told."""
+
+    files: Sequence[tuple[str, bytes]]
+    overrides: Overrides
+    config: Config
+    watcher: Watcher
+    options: RunOptions
+    library: Library
+    submissions: Sequence[Submission]
+
+
 async def run_files(
     files: Sequence[tuple[str, bytes]],
     *,
@@ -39,10 +62,7 @@ async def run_files(
     watcher: Watcher,
     options: RunOptions,
 ) -> list[Finished]:
-    """Run every workflow of ``files`` to its end.
-
-    Raises SpecError before anything is stored, StoreLockedError where another process is at work.
-    """
+    """Run every workflow of ``files`` to its end. Raises SpecError before anything is stored."""
     bundle = read_files(files)
     for problem in bundle.problems:
         watcher.note(f"warning: {problem}")
@@ -55,24 +75,96 @@ async def run_files(
     )
     defaults = config.workflow_defaults.spec if config.workflow_defaults else None
     submissions = [prepare(parsed, library, overrides, defaults) for parsed in bundle.workflows]
-    async with hosting(options.data, config, library, watcher) as host:
-        runs = [host.submit(each, library) for each in submissions]
-        host.start()
-        with _Interrupts(host.control, watcher):
+    order = _Order(files, overrides, config, watcher, options, library, submissions)
+    try:
+        return await _run_here(order)
+    except StoreLockedError:
+        caller = knock(options.data)
+        if caller is None:
+            raise
+    return await _run_there(order, caller)
+
+
+async def _run_here(order: _Order) -> list[Finished]:
+    watcher = _Own(order.watcher)
+    async with hosting(order.options.data, order.config, order.library, watcher) as host:
+        runs = [host.submit(each, order.library) for each in order.submissions]
+        watcher.uids.update(run.uid for run in runs)
+        return await _host(host, runs, watcher)
+
+
+async def _host(host: Host, runs: Sequence[Run], watcher: Watcher) -> list[Finished]:
+    door = Door(host.data, Desk(host, Service(host)).handlers())
+    host.start()
+    await door.open()
+    try:
+        with _Interrupts(host.control.stop_everything, watcher):
             await host.until(runs)
-        return [_finished(host, run) for run in runs]
+    finally:
+        await door.close()
+    return [
+        Finished(
+            host.store.workflow(run.uid),
+            tuple(sorted(run.nodes.values(), key=lambda node: node.ours.seq)),
+        )
+        for run in runs
+    ]
 
 
-def _finished(host: Host, run: Run) -> Finished:
-    row = host.store.workflow(run.uid)
-    return Finished(row, tuple(sorted(run.nodes.values(), key=lambda node: node.ours.seq)))
+async def _run_there(order: _Order, caller: Caller) -> list[Finished]:
+    """Hand the workflows to the process that is at work here already, and follow them."""
+    data, watcher = order.options.data, order.watcher
+    watcher.note("another tiphys is at work in this data directory: it runs this as well")
+    arguments = {"files": pack_files(order.files), "overrides": asdict(order.overrides)}
+    rows = await asyncio.to_thread(lambda: caller.ask("submit", **arguments))
+    uids = [row["uid"] for row in rows]
+
+    def stop(strategy: ev.Shutdown) -> None:
+        for uid in uids:
+            with suppress(TiphysError, OSError):
+                caller.ask("stop", key=uid, strategy=strategy.value.lower())
+
+    with Store.open(data, owner=False) as store:
+        with _Interrupts(stop, watcher):
+            over = await follow(data, store, uids, watcher)
+        if over:
+            return [_stored(store, uid) for uid in uids]
+    async with hosting(data, order.config, order.library, watcher) as host:
+        return await _host(host, host.recover(), watcher)
+
+
+def _stored(store: Store, uid: str) -> Finished:
+    nodes = tuple(decode_node(each.body) for each in store.nodes(uid))
+    return Finished(store.workflow(uid), nodes)
+
+
+class _Own:
+    """Shows a watcher only the runs that it asked for: the host may run others besides."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self.uids: set[str] = set()
+
+    def workflow(self, run: Run) -> None:
+        """Pass on what concerns a run of ours."""
+        if run.uid in self.uids:
+            self._watcher.workflow(run)
+
+    def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
+        """Pass on what concerns a run of ours."""
+        if run.uid in self.uids:
+            self._watcher.nodes(run, nodes)
+
+    def note(self, text: str) -> None:
+        """Pass a note on."""
+        self._watcher.note(text)
 
 
 class _Interrupts:
     """Ctrl-C: once stops (exit handlers run), twice terminates."""
 
-    def __init__(self, control: Control, watcher: Watcher) -> None:
-        self._control, self._watcher = control, watcher
+    def __init__(self, stop: Callable[[ev.Shutdown], None], watcher: Watcher) -> None:
+        self._stop, self._watcher = stop, watcher
         self._count = 0
 
     def __enter__(self) -> None:
@@ -93,8 +185,7 @@ class _Interrupts:
         self._count += 1
         if self._count == 1:
             self._watcher.note("stopping: exit handlers still run; once more to end at once")
-            strategy = ev.Shutdown.STOP
+            self._stop(ev.Shutdown.STOP)
         else:
             self._watcher.note("terminating")
-            strategy = ev.Shutdown.TERMINATE
-        self._control.stop_everything(strategy)
+            self._stop(ev.Shutdown.TERMINATE)

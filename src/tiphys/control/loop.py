@@ -22,7 +22,7 @@ from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
 from tiphys.engine.node import Node, Phase
 from tiphys.engine.run import Run
-from tiphys.errors import InvalidInputError, StoreError
+from tiphys.errors import InvalidInputError, StoreFullError
 from tiphys.ports import (
     AttemptId,
     Runtime,
@@ -171,12 +171,14 @@ class Control:
         self._digest(now)
         self._plan(now)
         turn, self._turn = self._turn, Turn()
-        try:
-            await self._ledger.commit(turn.changed, turn.headers, turn.removed)
-        except StoreError as error:
+
+        def full(error: StoreFullError) -> None:
+            self._warn_once(f"{error}; going on as soon as there is room")
             for future in settling:
-                future.set_exception(error)
-            raise
+                if not future.done():
+                    future.set_exception(error)
+
+        await self._ledger.commit(turn.changed, turn.headers, turn.removed, full)
         await self._perform(turn)
         self._announce(turn)
         for future in settling:

@@ -15,6 +15,7 @@ import msgspec
 from tiphys.engine import command as cm
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
+from tiphys.errors import StoreFullError
 from tiphys.spec import model
 from tiphys.store import Store
 from tiphys.store.row import (
@@ -28,6 +29,7 @@ from tiphys.store.row import (
 from tiphys.wire.argo import encode_node
 
 T = TypeVar("T")
+RETRY_SECONDS = 0.5
 _encode = msgspec.json.Encoder().encode
 _decode_outputs = msgspec.json.Decoder(model.Outputs).decode
 
@@ -85,8 +87,13 @@ class Ledger:
         changed: Mapping[str, tuple[Run, Mapping[str, Node]]],
         headers: Mapping[str, Run],
         removed: list[tuple[str, str]],
+        full: Callable[[StoreFullError], None],
     ) -> None:
-        """Write everything in one transaction; return when it is durable."""
+        """Write everything in one transaction; return when it is durable.
+
+        With no room on the disk it tells ``full`` and tries again until there is: nothing is
+        performed before it is on record, and nothing is forgotten.
+        """
         batch = Batch(
             submitted=self._submitted,
             headers=[*self._aside, *(header_of(run) for run in headers.values())],
@@ -104,7 +111,14 @@ class Ledger:
             return
         self._submitted, self._new_memos, self._aside = [], [], []
         self._objects, self._deleted = [], []
-        await self._in_thread(lambda: self._store.commit(batch))
+        while True:
+            try:
+                await self._in_thread(lambda: self._store.commit(batch))
+            except StoreFullError as error:
+                full(error)
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                return
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)

@@ -30,8 +30,10 @@ STRATEGIES = {"stop": ev.Shutdown.STOP, "terminate": ev.Shutdown.TERMINATE}
 class Desk:
     """Takes requests as plain data and has the service do them."""
 
-    def __init__(self, host: Host, service: Service) -> None:
+    def __init__(self, host: Host, service: Service, *, stays: bool = True) -> None:
         self._host, self._service = host, service
+        self._stays = stays
+        """Whether the host is here to run what is submitted."""
 
     def handlers(self) -> Mapping[str, Handler]:
         """Give what can be asked for, by name."""
@@ -53,7 +55,7 @@ class Desk:
     async def _submit(self, request: Mapping[str, Any]) -> Any:
         files = [(name, b64decode(body)) for name, body in request["files"]]
         overrides = Overrides(**request.get("overrides", {}))
-        rows = await self._service.submit(files, overrides)
+        rows = await self._service.submit(files, overrides, start=self._stays)
         return [_shown(row) for row in rows]
 
     async def _stop(self, request: Mapping[str, Any]) -> Any:
@@ -156,7 +158,7 @@ async def perform(
     library = Library(namespace=config.namespace)
     async with hosting(data, config, library, watcher) as host:
         defaults = config.workflow_defaults.spec if config.workflow_defaults else None
-        desk = Desk(host, Service(host, defaults))
+        desk = Desk(host, Service(host, defaults), stays=False)
         host.recover(None if op == "wait" else _needed(host, op, arguments))
         host.start()
         await host.control.settle()

@@ -59,7 +59,7 @@ class Service:
     # --- new workflows ----------------------------------------------------------------------
 
     async def submit(
-        self, files: Sequence[tuple[str, bytes]], overrides: Overrides
+        self, files: Sequence[tuple[str, bytes]], overrides: Overrides, *, start: bool = True
     ) -> list[WorkflowRow]:
         """Take workflows in; templates, config maps and secrets of the files are kept."""
         bundle = read_files(files)
@@ -68,7 +68,7 @@ class Service:
             prepare(parsed, library, overrides, self._defaults) for parsed in bundle.workflows
         ]
         self._host.keep(bundle, library)
-        runs = [self._host.submit(each, library) for each in submissions]
+        runs = [self._host.submit(each, library, start=start) for each in submissions]
         await self._host.control.settle()
         return [self._host.store.workflow(run.uid) for run in runs]
 

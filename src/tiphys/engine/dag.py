@@ -22,8 +22,7 @@ from tiphys.engine.reference import resolve_step
 from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.run import Call, HardError, Run, add_node, set_phase
 from tiphys.engine.scope import Facts, Scope, aggregate, artifacts_of, facts_of
-from tiphys.engine.shield import shield
-from tiphys.engine.steps import default_outputs
+from tiphys.engine.steps import absent_outputs
 from tiphys.engine.throttle import FAIL_FAST, blocked, failed_fast
 from tiphys.errors import ExpressionError
 from tiphys.spec import model
@@ -172,7 +171,18 @@ def _consider(run: Run, frame: DagFrame, state: TaskState) -> None:
             _watch_hooks(run, frame, state, state.node)
             run.notify(state.node)
         state.open = len(tasks)
-    frame.ready.extend((state, task) for task in tasks)
+    _enqueue(run, frame, state, tasks)
+
+
+def _enqueue(run: Run, frame: DagFrame, state: TaskState, tasks: Iterable[model.DAGTask]) -> None:
+    """Queue tasks; those whose nodes are there come first, for they take up room already."""
+    there = []
+    for task in tasks:
+        if run.node_named(_node_name(frame, task)) is None:
+            frame.ready.append((state, task))
+        else:
+            there.append((state, task))
+    frame.ready.extendleft(reversed(there))
 
 
 def _node_name(frame: DagFrame, task: model.DAGTask) -> str:
@@ -283,15 +293,14 @@ def _facts(run: Run, frame: DagFrame, state: TaskState) -> Facts:
     assert node is not None
     if state.facts is not None and node.ended:
         return state.facts
-    facts = facts_of(run, node)
+    facts: dict[str, str | None] = {**facts_of(run, node)}
     if node.type is NodeType.TASK_GROUP:
         try:
             facts = {**facts, **aggregate(state.members)}
         except ValueError as error:
             raise UnresolvedError(str(error)) from None
     elif node.phase in {Phase.SKIPPED, Phase.OMITTED}:
-        for name, value in default_outputs(run, frame.prepared, state.task).items():
-            facts.setdefault(f"outputs.parameters.{name}", shield(value))
+        facts = {**absent_outputs(run, frame.prepared, state.task), **facts}
     state.facts = facts
     return facts
 

@@ -26,15 +26,15 @@ _decode_template = msgspec.json.Decoder(model.Template).decode
 replace = msgspec.structs.replace
 
 
-def local_values(run: Run, call: Call, prepared: Prepared, *, name: str = "") -> dict[str, str]:
-    """Give the values that only this node has: its names."""
-    name = name or call.name
-    found = {"node.name": name}
+def local_values(run: Run, call: Call, prepared: Prepared, *, attempt: str = "") -> dict[str, str]:
+    """Give the values that only this node has: its names. An attempt has a pod of its own."""
+    name = attempt or call.name
+    found = {"node.name": call.name}
     if isinstance(call.holder, model.DAGTask):
         found["tasks.name"] = call.holder.name
     else:
         found["steps.name"] = call.holder.name
-    if prepared.kind in POD_KINDS and (prepared.retry is None or name != call.name):
+    if prepared.kind in POD_KINDS and (prepared.retry is None or attempt):
         found["pod.name"] = pod_name(run.name, name, prepared.template.name, run.node_id(name))
     return found
 
@@ -97,9 +97,13 @@ def _parameter(
         return replace(declared, value=_from_config_map(run, declared.name, source))
     if source is not None:
         return replace(declared, value_from=source)
-    raise UnresolvedError(f"inputs.parameters.{declared.name} was not supplied")
+    why = given.description if given is not None and given.description else ""
+    # The reason is in words, not a tag that anybody should resolve.
+    reason = f": {why.replace('{{', '').replace('}}', '')}" if why.endswith(_ABSENT) else ""
+    raise UnresolvedError(f"inputs.parameters.{declared.name} was not supplied{reason}")
 
 
+_ABSENT = "there is no default"
 _LATE_TAGS = ("{{pod.name}}", "{{node.name}}", "{{retries}}", "{{steps.name}}", "{{tasks.name}}")
 
 

@@ -54,8 +54,45 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
     else:
         _check_priority_class(run, template)
         _add_containers(run, call, node, template)
-        queue(run, node)
+        if _is_over(run, node):
+            _hold(run, node, held=True)
+            run.parked[HeldLeaf(node)] = None
+        else:
+            queue(run, node)
     return node
+
+
+def _is_over(run: Run, node: Node) -> bool:
+    """Whether the run's parallelism is exceeded now that the node counts."""
+    limit = run.spec.parallelism
+    fresh = node.ours.attempt == 0 and node.type is NodeType.POD
+    return fresh and limit is not None and run.active_pods > limit
+
+
+def _hold(run: Run, node: Node, *, held: bool) -> None:
+    run.account(node, -1)
+    node.ours.held = held
+    run.account(node, +1)
+    run.touch(node)
+
+
+class HeldLeaf:
+    """A pod that the run has no room for, but that is there already: a hook's, or a lock's."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def pump(self, run: Run) -> None:
+        """Start it if there is room now."""
+        limit = run.spec.parallelism
+        if self.node.ended or not self.node.ours.held:
+            run.parked.pop(self, None)
+        elif limit is None or run.active_pods < limit:
+            run.parked.pop(self, None)
+            _hold(run, self.node, held=False)
+            queue(run, self.node)
 
 
 def _check_priority_class(run: Run, template: model.Template) -> None:

@@ -74,6 +74,8 @@ def _items(step: model.WorkflowStep | model.DAGTask) -> Sequence[object]:
             items = msgspec.json.decode(text)
         except msgspec.DecodeError as error:
             items = error
+        if items is None:
+            return ()
         if not isinstance(items, list):
             problem = items if isinstance(items, Exception) else "it is not a list"
             shown = text.strip()[:200]

@@ -99,6 +99,8 @@ class Ours(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The place in the order in which nodes were made."""
     admitted: bool = False
     """The scheduler let the attempt in: it may have been started."""
+    held: bool = False
+    """The run has no room for it: it waits, and does not count as active."""
     locked: bool = False
     """Its locks were granted; it holds them until it ends."""
     queued_at: float | None = None

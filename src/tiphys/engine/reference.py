@@ -17,7 +17,7 @@ from tiphys.engine.hook import resolved_artifacts
 from tiphys.engine.loop import expands, passes
 from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.scope import Scope
-from tiphys.engine.shield import unshield
+from tiphys.engine.shield import shield, unshield
 from tiphys.errors import ExpressionError
 from tiphys.spec import model
 from tiphys.spec.template import compile_template, tags_of
@@ -74,12 +74,23 @@ def _will_run(step: model.WorkflowStep | model.DAGTask) -> bool:
 
 
 def _drop_absent(step: S, scope: Scope, absent: Callable[[str], bool]) -> S:
-    """Leave out arguments that are nothing but an output that can never come."""
+    """Empty arguments that are nothing but an output that can never come.
+
+    The consumer's default stands in; where it has none, the reason is in the description.
+    """
     parameters = step.arguments.parameters
-    kept = tuple(p for p in parameters if not _is_absent(p.value, scope, absent))
-    if len(kept) == len(parameters):
+    if not any(_is_absent(p.value, scope, absent) for p in parameters):
         return step
-    return replace(step, arguments=replace(step.arguments, parameters=kept))
+    emptied = tuple(
+        replace(p, value=None, description=shield(f"{(p.value or '').strip()} {ABSENT}"))
+        if _is_absent(p.value, scope, absent)
+        else p
+        for p in parameters
+    )
+    return replace(step, arguments=replace(step.arguments, parameters=emptied))
+
+
+ABSENT = "is absent: the node that it comes from was skipped, and there is no default"
 
 
 def _is_absent(value: str | None, scope: Scope, absent: Callable[[str], bool]) -> bool:
@@ -92,4 +103,4 @@ def _is_absent(value: str | None, scope: Scope, absent: Callable[[str], bool]) -
     if len(tags) != 1 or f"{{{{{next(iter(tags))}}}}}" != text.replace(" ", ""):
         return False
     tag = next(iter(tags))
-    return tag.partition(".")[0] in STRICT and tag not in scope and absent(tag)
+    return tag.partition(".")[0] in STRICT and scope.get(tag) is None and absent(tag)

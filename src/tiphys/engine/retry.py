@@ -115,7 +115,7 @@ def _attempt(run: Run, frame: RetryFrame, number: int) -> None:
         deadline_at=_max_deadline(run, frame),
         depth=outer.depth,
     )
-    values = local_values(run, call, frame.prepared, name=call.name)
+    values = local_values(run, outer, frame.prepared, attempt=call.name)
     values |= _last_values(run, frame, number)
     try:
         try:

@@ -211,7 +211,8 @@ class Run:
             counts = self.counts[node.boundary_id] = Counts()
         if node.phase in ACTIVE:
             counts.children += sign
-            if node.type is NodeType.POD and node.synchronization_status is None:
+            waits = node.synchronization_status is not None or node.ours.held
+            if node.type is NodeType.POD and not waits:
                 counts.pods += sign
                 self.active_pods += sign
             if sign < 0:

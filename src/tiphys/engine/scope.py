@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,11 +22,15 @@ from tiphys.spec import model
 if TYPE_CHECKING:
     from tiphys.engine.run import Run
 
-Facts = Mapping[str, str]
-"""What is known of one step or task, by what follows its name: ``outputs.result``, ``status`` …"""
+Facts = Mapping[str, str | None]
+"""What is known of one step or task, by what follows its name: ``outputs.result``, ``status`` …
+
+None stands for an output that can never come because its node was passed over: an expression sees
+nil, a plain tag does not resolve.
+"""
 
 
-class Scope(Mapping[str, str]):
+class Scope(Mapping[str, Any]):
     """A flat, read-only view of all values by dotted name; ``artifacts`` beside it."""
 
     def __init__(
@@ -40,7 +44,7 @@ class Scope(Mapping[str, str]):
     ) -> None:
         self._run = run
         self._globals = run.globals
-        self.values_: dict[str, str] = {}
+        self.values_: dict[str, str | None] = {}
         self.artifacts: dict[str, model.Artifact] = {}
         self._prefix = prefix
         self._siblings = siblings
@@ -78,11 +82,10 @@ class Scope(Mapping[str, str]):
             return next((a for a in outputs.artifacts if a.name == name), None)
         return None
 
-    def __getitem__(self, key: str) -> str:
+    def __getitem__(self, key: str) -> str | None:
         """Give the shielded value of ``key``."""
-        found = self.values_.get(key)
-        if found is not None:
-            return found
+        if key in self.values_:
+            return self.values_[key]
         if self._siblings is not None and key.startswith(self._prefix):
             name, _, rest = key[len(self._prefix) :].partition(".")
             facts = self._siblings(name)
@@ -103,15 +106,15 @@ class Scope(Mapping[str, str]):
         return sum(1 for _ in self)
 
 
-class Overlay(Mapping[str, str]):
+class Overlay(Mapping[str, Any]):
     """A few values in front of others, without copying those."""
 
     __slots__ = ("_back", "_front")
 
-    def __init__(self, front: Mapping[str, str], back: Mapping[str, str]) -> None:
+    def __init__(self, front: Mapping[str, Any], back: Mapping[str, Any]) -> None:
         self._front, self._back = front, back
 
-    def __getitem__(self, key: str) -> str:
+    def __getitem__(self, key: str) -> Any:
         """Look in front first."""
         found = self._front.get(key)
         return self._back[key] if found is None else found

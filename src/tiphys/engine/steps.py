@@ -16,6 +16,7 @@ from tiphys.engine.reference import resolve_step
 from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.run import Call, HardError, Run, add_node, set_phase
 from tiphys.engine.scope import Scope, aggregate, artifacts_of, facts_of
+from tiphys.engine.shield import shield
 from tiphys.engine.throttle import FAIL_FAST, blocked, failed_fast
 from tiphys.errors import ExpressionError
 from tiphys.spec import model
@@ -98,7 +99,20 @@ def _next_group(run: Run, frame: StepsFrame) -> None:
         if frame.group.unsuccessful:
             _fail(run, frame)
             return
+        _take_up_daemons(run, frame)
         _remember(run, frame)
+
+
+def _take_up_daemons(run: Run, frame: StepsFrame) -> None:
+    """After a restart: daemons of a group that ended go on, and somebody must attend to them."""
+    assert frame.group is not None
+    children = (run.nodes[each] for each in run.children.get(frame.group.id, ()))
+    active = {node.name for node in children if not node.ended}
+    if not active:
+        return
+    for step in _expanded(run, frame):
+        if f"{frame.group.name}.{step.name}" in active:
+            run.execute(run, _child_call(frame, step))
 
 
 def _group_node(run: Run, frame: StepsFrame) -> Node:
@@ -141,7 +155,9 @@ def _open(run: Run, frame: StepsFrame) -> None:
     except (UnresolvedError, ExpressionError) as error:
         _fail_group(run, frame, Phase.ERROR, str(error))
         return
-    frame.ready.extend(steps)
+    group = frame.group.name
+    # Steps whose nodes are there come first, for they take up room already.
+    frame.ready.extend(sorted(steps, key=lambda s: run.node_named(f"{group}.{s.name}") is None))
     frame.open = len(steps)
     _pump(run, frame)
     _close_if_done(run, frame)
@@ -337,10 +353,11 @@ def _remember_step(run: Run, frame: StepsFrame, step: model.WorkflowStep) -> Non
     prefix, name = f"steps.{step.name}", f"{frame.group.name}.{step.name}"
     node = run.node_named(name)
     if node is not None:
+        if node.phase in {Phase.SKIPPED, Phase.OMITTED}:
+            frame.scope.add_facts(prefix, absent_outputs(run, frame.prepared, step))
         frame.scope.add_facts(prefix, facts_of(run, node))
         for key, artifact in artifacts_of(run, node).items():
             frame.scope.artifacts[f"{prefix}.outputs.artifacts.{key}"] = artifact
-        _remember_defaults(run, frame, step, node)
         return
     looped = [
         run.nodes[child]
@@ -352,27 +369,20 @@ def _remember_step(run: Run, frame: StepsFrame, step: model.WorkflowStep) -> Non
         frame.scope.add_facts(prefix, aggregate(looped))
 
 
-def _remember_defaults(run: Run, frame: StepsFrame, step: model.WorkflowStep, node: Node) -> None:
-    """The outputs of a step that was passed over are its template's defaults, where it has any."""
-    if node.phase not in {Phase.SKIPPED, Phase.OMITTED}:
-        return
-    for name, value in default_outputs(run, frame.prepared, step).items():
-        frame.scope.add(f"steps.{step.name}.outputs.parameters.{name}", value)
-
-
-def default_outputs(
+def absent_outputs(
     run: Run, prepared: Prepared, holder: model.WorkflowStep | model.DAGTask
-) -> dict[str, str]:
-    """Give the defaults of a template's output parameters."""
+) -> dict[str, str | None]:
+    """Give what stands for the outputs of a node that was passed over: defaults, or nothing."""
     try:
         template = run.templates.find(prepared.base, holder).template
     except UnresolvedError:
         return {}
-    return {
-        p.name: p.value_from.default
-        for p in template.outputs.parameters
-        if p.value_from is not None and p.value_from.default is not None
-    }
+    found: dict[str, str | None] = {}
+    for parameter in template.outputs.parameters:
+        default = parameter.value_from.default if parameter.value_from is not None else None
+        key = f"outputs.parameters.{parameter.name}"
+        found[key] = None if default is None else shield(default)
+    return found
 
 
 def _succeed(run: Run, frame: StepsFrame) -> None:

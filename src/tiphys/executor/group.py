@@ -184,7 +184,7 @@ class Groups:
 
 def own_groups() -> dict[str, str]:
     """Return the folder of this process's own group in each hierarchy: ``memory``, ``unified``…"""
-    mounts = _hierarchies(_read("/proc/self/mountinfo"))
+    mounts = hierarchies(_read("/proc/self/mountinfo"))
     found: dict[str, str] = {}
     for line in _read("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -197,7 +197,7 @@ def own_groups() -> dict[str, str]:
     return found
 
 
-def _hierarchies(mountinfo: str) -> dict[str, tuple[str, str]]:
+def hierarchies(mountinfo: str) -> dict[str, tuple[str, str]]:
     """Return (mount point, root) by controller."""
     found: dict[str, tuple[str, str]] = {}
     for line in mountinfo.splitlines():

@@ -318,7 +318,8 @@ def _is_bare(folder: Path) -> bool:
     """Tell whether an attempt without a sandbox left just an empty working directory, now gone."""
     try:
         os.rmdir(folder / "work")
-        return not any((folder / name).exists() for name in ("inputs", "volumes", "script", "progress"))
+        names = ("inputs", "volumes", "script", "progress")
+        return not any((folder / name).exists() for name in names)
     except OSError:
         return False
 

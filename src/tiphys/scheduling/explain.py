@@ -6,6 +6,7 @@ Pure: reads the lines and the books, changes nothing. A member of a gang gets th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
@@ -13,6 +14,7 @@ from tiphys.scheduling.ledger import Ledger
 from tiphys.scheduling.line import STRICT_ORDER, WORKFLOW_SLOT, Lines, Obstacle
 from tiphys.scheduling.pending import Entry
 from tiphys.scheduling.pool import Pool
+from tiphys.scheduling.promise import Promises
 from tiphys.scheduling.reason import (
     BehindOthers,
     GangIncomplete,
@@ -53,33 +55,48 @@ def inside(work: Work, pool: Pool) -> Wait:
     return Wait(BehindOthers(0))
 
 
-def why(
-    entry: Entry,
-    lines: Lines,
-    ledger: Ledger,
-    head: Reservation | None,
-    horizon: Horizon,
-    now: float | None,
-) -> Wait:
+@dataclass(frozen=True, slots=True)
+class View:
+    """All that an answer is read from."""
+
+    lines: Lines
+    ledger: Ledger
+    head: Reservation | None
+    promises: Promises
+    horizon: Horizon
+
+
+def why(entry: Entry, view: View, now: float | None) -> Wait:
     """Why ``entry`` waits, and from when on it may start."""
     assert entry.batch is not None
-    blocked = lines.blocked(entry.batch)
     ahead = [
         other
-        for batch in lines.of_queue(entry.batch.account)
+        for batch in view.lines.of_queue(entry.batch.account)
         for order, other in batch.heap
         if other.alive and order < entry.order
     ]
-    expected = _expected_start(entry, ahead, ledger, horizon, now)
-    if head is not None and head.entry is entry and head.victims:
-        return Wait(WaitingForVictims(tuple(sorted(head.victims))), expected)
+    expected = _expected_start(entry, ahead, view.ledger, view.horizon, now)
+    return Wait(_reason(entry, ahead, view, now), expected)
+
+
+def _reason(entry: Entry, ahead: Sequence[Entry], view: View, now: float | None) -> Reason:
+    assert entry.batch is not None
+    stopping = view.promises.victims_of(entry)
+    if stopping:
+        return WaitingForVictims(stopping)
+    blocked = view.lines.blocked(entry.batch)
     if blocked is not None and blocked[1] != STRICT_ORDER:
-        return Wait(_blocked(entry, blocked, ledger), expected)
-    if head is not None and head.entry is not entry and now is not None:
-        kept = head.allows(entry, horizon, ledger.root.room, now)
+        return _blocked(entry, blocked, view.ledger)
+    room = view.ledger.root.room
+    promised = view.promises.forbids(entry, room)
+    if promised is not None:
+        owner = next(iter(view.promises))
+        return ReservedForHead(owner.works[0].id, promised)
+    if view.head is not None and view.head.entry is not entry and now is not None:
+        kept = view.head.allows(entry, view.horizon, room, now)
         if kept is not None:
-            return Wait(ReservedForHead(head.entry.works[0].id, kept), expected)
-    return Wait(BehindOthers(len(ahead)), expected)
+            return ReservedForHead(view.head.entry.works[0].id, kept)
+    return BehindOthers(len(ahead))
 
 
 def _blocked(entry: Entry, blocked: Obstacle, ledger: Ledger) -> Reason:

@@ -30,8 +30,9 @@ class Account:
     """One queue's numbers. ``path`` leads from itself to the root."""
 
     __slots__ = (
-        "children", "guarantee", "guarded", "index", "kept", "limit", "missing", "open", "parent",
-        "path", "queue", "ranked", "reserve", "room", "share_of", "used", "wanted", "workflows",
+        "children", "guarantee", "guarded", "index", "kept", "limit", "lineage",
+        "missing", "open", "parent", "path", "queue", "ranked", "reserve", "room",
+        "share_of", "used", "wanted", "workflows",
     )  # fmt: skip
 
     def __init__(self, queue: Queue, parent: Account | None, index: int) -> None:
@@ -40,6 +41,8 @@ class Account:
         self.index = index
         self.children: list[Account] = []
         self.path: tuple[Account, ...] = (self, *(parent.path if parent else ()))
+        self.lineage: tuple[Account, ...] = self.path[:-1]
+        """The path without the root, which has nobody to compare with."""
         self.used: dict[str, int] = {}
         self.wanted: dict[str, int] = {}
         """What waiting work asks for; kept at leaves only."""

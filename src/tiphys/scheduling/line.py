@@ -8,6 +8,7 @@ closed there is nothing to decide, however much waits.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heapify, heappop, heapreplace
 
 from tiphys.scheduling.ledger import Account, Ledger, Needs, obstacle
@@ -173,9 +174,9 @@ class Lines:
                 found.append(choice.batch)
         return found
 
-    def of_queue(self, account: Account) -> list[Batch]:
+    def of_queue(self, account: Account) -> Iterable[Batch]:
         """All batches of a queue."""
-        return list(self._batches.get(account, {}).values())
+        return self._batches.get(account, {}).values()
 
     def _reopen(self, shape: Shape) -> None:
         shape.closed = False

@@ -6,7 +6,7 @@ fit, none does. Withdrawn entries stay in their heap as ghosts and are dropped w
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 
 from tiphys.scheduling.ledger import Account, Needs
 from tiphys.scheduling.work import Work
@@ -40,6 +40,10 @@ def longest(works: tuple[Work, ...]) -> float | None:
     return most
 
 
+def _order(pair: tuple[Order, Entry]) -> Order:
+    return pair[0]
+
+
 class Batch:
     """Entries of one queue with the same needs, best first."""
 
@@ -70,6 +74,10 @@ class Batch:
                 return entry
             heappop(heap)
         return None
+
+    def first(self, most: int) -> list[Entry]:
+        """Return the best living entries, at most so many."""
+        return [entry for _, entry in nsmallest(most, self.heap, key=_order) if entry.alive]
 
     def pop(self) -> Entry:
         """Take the best entry, which ``head`` has just shown to be alive."""

@@ -124,6 +124,11 @@ class QueueTree:
             raise InvalidInputError(f"queues are their own ancestors: {', '.join(lost)}")
 
 
+def settled(state: QueueState, live: int) -> QueueState:
+    """A closing queue is closed once nothing is left in it."""
+    return QueueState.CLOSED if state is QueueState.CLOSING and not live else state
+
+
 def _children(queues: Mapping[str, Queue]) -> dict[str, tuple[str, ...]]:
     children: dict[str, list[str]] = {name: [] for name in queues}
     for queue in queues.values():

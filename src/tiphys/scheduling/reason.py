@@ -88,12 +88,6 @@ class WaitingForVictims(msgspec.Struct, frozen=True, tag=True):
     victims: tuple[str, ...]
 
 
-class NoMatchingNode(msgspec.Struct, frozen=True, tag=True):
-    """No node carries the labels that the work selects."""
-
-    selector: tuple[tuple[str, str], ...]
-
-
 class NoSuchQueueAnyMore(msgspec.Struct, frozen=True, tag=True):
     """Its queue was taken away while it waited."""
 
@@ -145,7 +139,6 @@ Reason = (
     | ReservedForHead
     | BehindOthers
     | WaitingForVictims
-    | NoMatchingNode
     | NoSuchQueueAnyMore
     | WorkflowNotAdmitted
     | PoolFull
@@ -218,8 +211,6 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             return f"waits behind {ahead} others in its queue"
         case WaitingForVictims(victims):
             return f"waits for {', '.join(victims)} to stop"
-        case NoMatchingNode(selector):
-            return "no node has " + ", ".join(f"{key}={value}" for key, value in selector)
         case NoSuchQueueAnyMore(queue):
             return f"queue {queue} is gone"
         case WorkflowNotAdmitted(workflow):

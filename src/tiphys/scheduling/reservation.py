@@ -3,8 +3,7 @@
 The first work that does not fit the machine gets a reservation. Where running work tells when it
 will end, others may start if they end before the head's turn, or if they leave room for it then.
 Where nobody can tell, others may start for a while (``patience``); after that, what the head
-needs is kept free until it fits. Work for which others are being stopped has its needs kept from
-the first moment.
+needs is kept free until it fits.
 """
 
 from __future__ import annotations
@@ -14,20 +13,17 @@ import math
 from tiphys.scheduling.horizon import Horizon
 from tiphys.scheduling.ledger import Needs
 from tiphys.scheduling.pending import Entry
-from tiphys.scheduling.work import WorkId
 
 
 class Reservation:
     """Room that is promised to one waiting entry."""
 
-    __slots__ = ("entry", "patience", "shadow", "since", "spare", "victims")
+    __slots__ = ("entry", "patience", "shadow", "since", "spare")
 
     def __init__(self, entry: Entry, since: float, patience: float) -> None:
         self.entry = entry
         self.since = since
         self.patience = patience
-        self.victims: set[WorkId] = set()
-        """Running work that was told to stop for it."""
         self.shadow: float | None = None
         """When it is expected to start; None: not computed in this round."""
         self.spare: dict[str, int] = {}
@@ -44,10 +40,6 @@ class Reservation:
             self.shadow, self.spare = found if found is not None else (math.inf, {})
         return self.shadow
 
-    def hard_from(self) -> float:
-        """From when on its needs are kept free even without a forecast."""
-        return self.since if self.victims else self.since + self.patience
-
     def allows(
         self, entry: Entry, horizon: Horizon, room: dict[str, int], now: float
     ) -> str | None:
@@ -55,11 +47,11 @@ class Reservation:
         if entry is self.entry:
             return None
         shadow = self.forecast(horizon, room, now)
-        if not self.victims and shadow < math.inf:
+        if shadow < math.inf:
             if entry.seconds is not None and now + entry.seconds <= shadow:
                 return None
             return self._beyond(entry.needs, self.spare)
-        if now < self.hard_from():
+        if now < self.since + self.patience:
             return None
         kept = dict(self.entry.needs)
         left = {name: room.get(name, 0) - amount for name, amount in kept.items()}

@@ -5,32 +5,35 @@ Sans-IO and incremental. It keeps what runs and what waits in step with the even
 same from the same events. A round:
 
 1. work whose service level (or patience) is about to run out moves to the front of its queue;
-2. the head that holds a reservation starts, if it fits now;
+2. works for which room was made start, then the head that holds a reservation, if they fit now;
 3. queue by queue, lowest share first, work starts as long as it fits and does not delay the head;
    what does not fit is put aside (``line``), the first of it becomes the head (``reservation``);
-4. for work that newly waits, room may be made by stopping other work (``victims``).
+4. for work that newly waits, room may be made by stopping other work (``stopping``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 
 import msgspec
 
-from tiphys.scheduling import explain, victims
+from tiphys.scheduling import explain
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
-from tiphys.scheduling.ledger import Account, Ledger, Needs
+from tiphys.scheduling.ledger import Account, Ledger
 from tiphys.scheduling.line import Lines
 from tiphys.scheduling.pending import Batch, Entry, Order
 from tiphys.scheduling.plan import Plan, Preemption
 from tiphys.scheduling.pool import Pools
+from tiphys.scheduling.promise import Promises
 from tiphys.scheduling.queue import Preempt, Queue, QueueTree
 from tiphys.scheduling.reason import NoSuchQueue, Refusal, Unplaceable, Wait
 from tiphys.scheduling.reservation import Reservation
 from tiphys.scheduling.resource import Resources
+from tiphys.scheduling.running import Running
+from tiphys.scheduling.stopping import Stopping
 from tiphys.scheduling.work import Gang, Work, WorkId
 
 SLA_MARGIN = 0.25
@@ -41,21 +44,6 @@ HEAD_PATIENCE_SECONDS = 60.0
 """How long others may pass a head of which nobody can tell when it will fit."""
 BACKFILL_DEPTH = 4
 """How many batches of one shape are asked in a round whether they would delay the head."""
-
-
-class Running:
-    """A work that holds what it asked for."""
-
-    __slots__ = ("account", "ends_at", "needs", "started_at", "stopping", "work")
-
-    def __init__(self, work: Work, account: Account, needs: Needs, started_at: float) -> None:
-        self.work = work
-        self.account = account
-        self.needs = needs
-        self.started_at = started_at
-        self.stopping = False
-        seconds = work.expected_seconds
-        self.ends_at = None if seconds is None else started_at + seconds
 
 
 class Scheduler:
@@ -86,12 +74,16 @@ class Scheduler:
         self._leaves = {name: self._ledger.accounts[name] for name in tree.leaves()}
         self._horizon = Horizon()
         self._head: Reservation | None = None
+        self._promises = Promises()
+        self._stopping = Stopping(self._ledger, self._running, self._promises, self._gangs)
         self._hopeful: dict[Batch, None] = {}
         self._limited = {
             name: any(step.queue.max_parallel is not None for step in account.path)
             for name, account in self._leaves.items()
         }
         self._live: dict[tuple[str, str], int] = {}
+        self._weighs = any(queue.reclaim for queue in tree.queues.values())
+        """Whether what waits is counted: only reclaim by weight asks for it."""
 
     # -- what others may ask -----------------------------------------------------------------
 
@@ -127,10 +119,7 @@ class Scheduler:
         """When a plan may differ without any event; None where only events matter."""
         while self._deadlines and not self._deadlines[0][2].alive:
             heappop(self._deadlines)
-        times = [self._deadlines[0][0]] if self._deadlines else []
-        if self._head is not None:
-            times.append(self._head.hard_from())
-        return min(times, default=None)
+        return self._deadlines[0][0] if self._deadlines else None
 
     # -- events ------------------------------------------------------------------------------
 
@@ -224,8 +213,7 @@ class Scheduler:
             self._horizon.remove(running.ends_at, work_id)
         path = running.account.path
         self._ledger.release(path, running.needs)
-        if self._head is not None:
-            self._head.victims.discard(work_id)
+        self._promises.ended(work_id)
         self._lines.released(path)
         self._count_out(running.account, running.work)
 
@@ -259,11 +247,13 @@ class Scheduler:
         starts: list[WorkId] = []
         if self._deadlines and self._deadlines[0][0] <= now:
             self._move_up(now)
+        if self._promises:
+            self._keep_promises(now, starts)
         if self._head is not None:
             self._start_head(now, starts)
         if not self._lines.quiet():
             self._fill(now, starts)
-        preempts = self._make_room(now, starts) if self._hopeful else ()
+        preempts = self._make_room(starts) if self._hopeful else ()
         if self._pools.by_workflow:
             return self._with_pools(starts, preempts)
         return Plan(tuple(starts), preempts)
@@ -283,19 +273,22 @@ class Scheduler:
         while (batch := lines.next()) is not None:
             blocked = lines.blocked(batch)
             if blocked is None:
-                if self._head is None or self._beside_head(batch, now):
+                if (self._head is None and not self._promises) or self._may_start(batch, now):
                     self._start(batch.account, lines.take(batch), now, starts)
                 else:
                     lines.refuse(batch, BACKFILL_DEPTH)
             elif blocked[0] is root and not blocked[2]:
                 self._want_head(batch, now)
                 lines.close(batch.needs)
+                if lines.quiet():
+                    return
             else:
                 lines.park(batch, blocked[0])
 
     def _start(self, account: Account, entry: Entry, now: float, starts: list[WorkId]) -> None:
         entry.alive = False
-        account.want(entry.needs, -1)
+        if self._weighs:
+            account.want(entry.needs, -1)
         if self._head is not None:
             self._head.took(entry, now)
         for work in entry.works:
@@ -322,7 +315,7 @@ class Scheduler:
         """The batch does not fit the machine: its first entry may become the head."""
         entry = batch.head()
         head = self._head
-        if entry is None or (head is not None and head.victims):
+        if entry is None or entry in self._promises:
             return
         if head is None or not head.entry.alive or entry.order[:2] < head.entry.order[:2]:
             self._head = Reservation(entry, now, self._head_patience)
@@ -334,11 +327,11 @@ class Scheduler:
             self._next_head(now)
             return
         head.new_round()
-        if not head.victims:
-            head.entry = self._foremost(head.entry)
-        entry = head.entry
+        head.entry = entry = self._foremost(head.entry)
         assert entry.batch is not None
         account = entry.batch.account
+        if self._promises and self._promises.forbids(entry, self._ledger.root.room):
+            return
         if self._lines.blocked(entry.batch) is None:
             self._head = None
             self._lines.drop(entry)
@@ -365,12 +358,13 @@ class Scheduler:
         if best is not None:
             self._head = Reservation(best, now, self._head_patience)
 
-    def _beside_head(self, batch: Batch, now: float) -> bool:
-        """Whether the batch's first entry may start without delaying the head."""
-        head, entry = self._head, batch.head()
-        assert head is not None
+    def _may_start(self, batch: Batch, now: float) -> bool:
+        """Whether the batch's first entry takes no room from the head, nor what is promised."""
+        entry, room = batch.head(), self._ledger.root.room
         assert entry is not None
-        return head.allows(entry, self._horizon, self._ledger.root.room, now) is None
+        if self._promises.forbids(entry, room) is not None:
+            return False
+        return self._head is None or self._head.allows(entry, self._horizon, room, now) is None
 
     # -- moving up ---------------------------------------------------------------------------
 
@@ -389,6 +383,8 @@ class Scheduler:
                 self._units[entry.gang] = urgent
             if self._head is not None and self._head.entry is entry:
                 self._head.entry = urgent
+            if entry in self._promises:
+                self._promises.replace(entry, urgent)
             batch = self._lines.enter(account, urgent, workflow)
             if account.queue.sla_seconds is not None:
                 self._hopeful[batch] = None
@@ -400,41 +396,30 @@ class Scheduler:
 
     # -- making room -------------------------------------------------------------------------
 
-    def _make_room(self, now: float, starts: list[WorkId]) -> tuple[Preemption, ...]:
-        """Stop running work for works that newly wait, as far as a rule allows."""
-        hopeful, self._hopeful = list(self._hopeful), {}
-        found: list[Preemption] = []
-        units: list[victims.Unit] | None = None
-        for batch in sorted(hopeful, key=_head_order):
-            entry = batch.head()
-            if entry is None or self._lines.blocked(batch) is None:
+    def _keep_promises(self, now: float, starts: list[WorkId]) -> None:
+        """Start works for which room was made, once it is there."""
+        for entry in self._promises:
+            batch = entry.batch
+            if not entry.alive or batch is None:
+                self._promises.remove(entry)
                 continue
-            if self._head is not None and self._head.victims:
-                break  # room is being made for another; one at a time keeps promises simple
-            units = units if units is not None else self._units_running(set(starts))
-            newcomer = victims.Newcomer(
-                entry.works[0], batch.account, entry.needs, urgent=entry.order[0] == 0
-            )
-            chosen = victims.choose(self._ledger, newcomer, units)
-            if chosen is None:
-                if starts:
-                    self._hopeful[batch] = None  # what has just started may be asked next time
-                continue
-            self._head = Reservation(entry, now, 0.0)
-            for runner in chosen[0]:
-                self._running[runner.work.id].stopping = True
-                self._head.victims.add(runner.work.id)
-                found.append(Preemption(runner.work.id, entry.works[0].id, chosen[1]))
-        return tuple(found)
+            if self._lines.blocked(batch) is None:
+                self._promises.remove(entry)
+                self._lines.drop(entry)
+                self._start(batch.account, entry, now, starts)
+            elif not self._promises.victims_of(entry):
+                # All have ended, and still it does not fit: things have changed, ask again.
+                self._promises.remove(entry)
+                self._hopeful[batch] = None
 
-    def _units_running(self, fresh: set[WorkId]) -> list[victims.Unit]:
-        """Running work as units that stop together; never what starts in this very round."""
-        runners = (
-            victims.Runner(running.work, running.account, running.needs, running.started_at)
-            for work_id, running in self._running.items()
-            if running.work.preemptable and not running.stopping and work_id not in fresh
-        )
-        return victims.units(runners, self._gangs.gangs)
+    def _make_room(self, starts: list[WorkId]) -> tuple[Preemption, ...]:
+        """Stop running work for works that newly wait, as far as a rule allows."""
+        hopeful, self._hopeful = sorted(self._hopeful, key=_head_order), {}
+        found, failed = self._stopping.make_room(hopeful, set(starts))
+        if starts:
+            # What has just started is never stopped in the same breath, but may be next time.
+            self._hopeful.update(dict.fromkeys(failed))
+        return found
 
     # -- lines -------------------------------------------------------------------------------
 
@@ -447,12 +432,17 @@ class Scheduler:
         limited = self._limited[work.queue]
         workflow = (work.workflow or work.id) if limited else ""
         batch = self._lines.enter(account, entry, workflow)
-        account.want(entry.needs, 1)
+        if self._weighs:
+            account.want(entry.needs, 1)
         for member in entry.works:
             self._waiting[member.id] = entry
             if limited:
                 self._count_in(account, member)
         heappush(self._deadlines, (self._deadline(account, entry), next(self._arrivals), entry))
+        if len(self._deadlines) > 1024 and len(self._deadlines) > 4 * len(self._waiting):
+            # Most works start long before their time is up; their ghosts must not pile up.
+            self._deadlines = [item for item in self._deadlines if item[2].alive]
+            heapify(self._deadlines)
         queue = account.queue
         if queue.preempt is not Preempt.NEVER or queue.reclaim:
             self._hopeful[batch] = None
@@ -461,7 +451,8 @@ class Scheduler:
         assert entry.batch is not None
         account = entry.batch.account
         self._lines.drop(entry)
-        account.want(entry.needs, -1)
+        if self._weighs:
+            account.want(entry.needs, -1)
         for work in entry.works:
             self._count_out(account, work)
 
@@ -556,7 +547,8 @@ class Scheduler:
             return None
         if isinstance(waiting, Work):
             return explain.incomplete(waiting, self._gangs)
-        return explain.why(waiting, self._lines, self._ledger, self._head, self._horizon, now)
+        view = explain.View(self._lines, self._ledger, self._head, self._promises, self._horizon)
+        return explain.why(waiting, view, now)
 
 
 def _head_order(batch: Batch) -> Order:

@@ -45,17 +45,22 @@ class Place:
             calm, rank, serial, child = heap[0]
             if not child.active:
                 heappop(heap)
-            elif rank is not child.account.rank() or calm is child.urgent:
-                fresh = (not child.urgent, child.account.rank(), serial, child)
-                heapreplace(heap, fresh)
-                if fresh[1] == rank and fresh[0] is calm:
-                    return child
-            else:
+                continue
+            account = child.account
+            now = account.ranked or account.rank()
+            if rank is now and calm is not child.urgent:
+                return child
+            heapreplace(heap, (not child.urgent, now, serial, child))
+            if rank == now and calm is not child.urgent:
                 return child
         return None
 
     def best(self) -> tuple[Order, Batch] | None:
         """Return the leaf's best batch in line, with its head's order."""
+        if len(self.batches) == 1:
+            only = self.batches[0]
+            first = only.head()
+            return None if first is None else (first.order, only)
         found: tuple[Order, Batch] | None = None
         for batch in self.batches:
             head = batch.head()
@@ -67,18 +72,18 @@ class Place:
 class Choice:
     """The best batch of a shape, and what that depends on."""
 
-    __slots__ = ("batch", "key", "ranks")
+    __slots__ = ("_lineage", "_ranks", "batch", "key")
 
     def __init__(self, place: Place, order: Order, batch: Batch) -> None:
         self.batch = batch
-        path = place.account.path
-        self.ranks = [(account, account.rank()) for account in path[:-1]]
-        self.key: Key = (order[0], *(rank for _, rank in reversed(self.ranks)), order)
+        self._lineage = lineage = place.account.lineage
+        self._ranks = ranks = tuple([a.ranked or a.rank() for a in lineage])
+        self.key: Key = (order[0], *ranks[::-1], order)
 
     def holds(self) -> bool:
         """Whether nothing on its path has changed since."""
-        for account, rank in self.ranks:  # noqa: SIM110 - hot
-            if account.rank() is not rank:
+        for account, rank in zip(self._lineage, self._ranks, strict=True):
+            if account.ranked is not rank:
                 return False
         return True
 
@@ -130,7 +135,7 @@ class Shape:
     def sink(self, path: tuple[Account, ...]) -> None:
         """Usage fell along ``path``: its accounts may now stand further ahead."""
         places = self._places
-        for account in path[:-1]:
+        for account in path[0].lineage:
             place = places.get(account)
             if place is not None and place.active:
                 self._choice = None

@@ -42,7 +42,6 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """Its likely duration, where past runs tell."""
     preemptable: bool = True
     may_preempt: bool = True
-    node_selector: tuple[tuple[str, str], ...] = ()
 
 
 class Gang(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """The real engine on a virtual clock, with leaves that do what a function says.
 
-No process, disk or thread: a workflow of hours is over in milliseconds, and the same seed gives the same
-history. Tests, property tests, benchmarks and the simulator stand on it.
+No process, disk or thread: a workflow of hours is over in milliseconds, and the same seed gives
+the same history. Tests, property tests, benchmarks and the simulator stand on it.
 """
 
 from __future__ import annotations
@@ -238,11 +238,13 @@ class Harness:
         node.ours.admitted = True
         self.started.append(node.name)
         outcome = self.play(node, command.template)
-        at, facts = self.now, {"node": command.node, "attempt": command.attempt}
-        self._push(at, ev.NodeStarted(at=at, **facts))
+        at, (key, attempt) = self.now, (command.node, command.attempt)
+        self._push(at, ev.NodeStarted(at=at, node=key, attempt=attempt))
         if outcome.ready:
             ready_at = at + outcome.seconds
-            self._push(ready_at, ev.NodeReady(at=ready_at, ip="127.0.0.1", **facts))
+            self._push(
+                ready_at, ev.NodeReady(at=ready_at, node=key, attempt=attempt, ip="127.0.0.1")
+            )
             return
         end = at + outcome.seconds
         seconds = command.template.active_deadline_seconds
@@ -258,7 +260,8 @@ class Harness:
             message=outcome.message,
             outputs=_outputs(outcome, command),
             containers=outcome.containers,
-            **facts,
+            node=key,
+            attempt=attempt,
         )
         self._push(end, ended)
 
@@ -293,9 +296,8 @@ def _outputs(outcome: Outcome, command: cm.StartNode) -> model.Outputs:
     if code is None:
         code = 0 if outcome.phase == "Succeeded" else 1
     declared = command.template.outputs
-    published = {
-        each.name: each.global_name for each in (*declared.parameters, *declared.artifacts)
-    }
+    published = {p.name: p.global_name for p in declared.parameters}
+    published |= {a.name: a.global_name for a in declared.artifacts}
     return model.Outputs(
         exit_code=str(code),
         result=outcome.result if command.capture_result else None,

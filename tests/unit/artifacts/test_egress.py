@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from tiphys.artifacts import Egress
-from tiphys.artifacts.egress import EgressPolicy
 from tiphys.errors import ArtifactError, ConfigError, EgressDeniedError
+from tiphys.net.egress import EgressPolicy
 
 SPECIAL = [
     "127.0.0.1",

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from tiphys.artifacts import ArtifactConfig, Egress, Limits, Repositories
-from tiphys.artifacts.connection import Web
-from tiphys.artifacts.egress import EgressPolicy
 from tiphys.errors import ArtifactError, ArtifactNotFoundError, EgressDeniedError
+from tiphys.net.connection import Web
+from tiphys.net.egress import EgressPolicy
 from tiphys.spec import model
 
 SPACE = "default"

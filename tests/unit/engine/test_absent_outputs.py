@@ -1,10 +1,12 @@
 """Outputs that can never come.
 
-Argo 4.1 has an answer for those of skipped steps; where it (or 4.0) asks again forever, the run must
-end with a message that names what is missing.
+Argo 4.1 has an answer for those of skipped steps; where it asks again forever, the run must end
+with a message that names what is missing.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
@@ -54,6 +56,7 @@ TEMPLATES = """
 """
 SKIPPED = 'when: "false"'
 X = "{{steps.a.outputs.parameters.x}}"
+Shape = Callable[..., str]
 SHAPES = pytest.mark.parametrize("shape", [steps, dag])
 
 
@@ -64,13 +67,13 @@ def shown(harness: Harness) -> str | None:
 
 
 @SHAPES
-def test_a_skipped_step_gives_the_defaults_of_its_outputs(shape: type) -> None:
+def test_a_skipped_step_gives_the_defaults_of_its_outputs(shape: Shape) -> None:
     assert shown(finished(shape(SKIPPED, X, template="default"))) == "spare"
     assert shown(finished(shape(SKIPPED, f"<{X}>", template="default"))) == "<spare>"
 
 
 @SHAPES
-def test_the_consumers_default_stands_in_for_a_pure_reference(shape: type) -> None:
+def test_the_consumers_default_stands_in_for_a_pure_reference(shape: Shape) -> None:
     harness = finished(shape(SKIPPED, X, taker="lenient"))
 
     assert shown(harness) == "mine"
@@ -78,12 +81,12 @@ def test_the_consumers_default_stands_in_for_a_pure_reference(shape: type) -> No
 
 
 @SHAPES
-def test_the_producers_default_comes_before_the_consumers(shape: type) -> None:
+def test_the_producers_default_comes_before_the_consumers(shape: Shape) -> None:
     assert shown(finished(shape(SKIPPED, X, template="default", taker="lenient"))) == "spare"
 
 
 @SHAPES
-def test_an_expression_sees_nil(shape: type) -> None:
+def test_an_expression_sees_nil(shape: Shape) -> None:
     value = "{{=steps.a.outputs.parameters.x ?? 'none'}}"
 
     assert shown(finished(shape(SKIPPED, value))) == "none"
@@ -101,7 +104,7 @@ def test_an_expression_sees_nil(shape: type) -> None:
     ],
 )
 def test_an_output_of_a_skipped_step_that_nothing_stands_in_for_ends_the_run(
-    shape: type, value: str
+    shape: Shape, value: str
 ) -> None:
     harness = finished(shape(SKIPPED, value))
 
@@ -112,7 +115,7 @@ def test_an_output_of_a_skipped_step_that_nothing_stands_in_for_ends_the_run(
 
 @SHAPES
 @pytest.mark.parametrize("value", [X, f"<{X}>", "{{steps.a.outputs.result}}"])
-def test_an_output_that_a_failed_step_did_not_give_ends_the_run(shape: type, value: str) -> None:
+def test_an_output_that_a_failed_step_did_not_give_ends_the_run(shape: Shape, value: str) -> None:
     harness = finished(shape("continueOn: {failed: true}", value), {"a": FAIL})
 
     assert harness.run.phase in {"Failed", "Error"}
@@ -123,7 +126,7 @@ def test_an_output_that_a_failed_step_did_not_give_ends_the_run(shape: type, val
 @SHAPES
 @pytest.mark.parametrize("loop", ['withParam: "[]"', 'withItems: [1, 2], when: "false"'])
 @pytest.mark.parametrize("what", ["outputs.parameters", "outputs.parameters.x", "outputs.result"])
-def test_what_a_loop_that_never_ran_gives_does_not_hang(shape: type, loop: str, what: str) -> None:
+def test_what_a_loop_that_never_ran_gives_does_not_hang(shape: Shape, loop: str, what: str) -> None:
     harness = finished(shape(loop, f"{{{{steps.a.{what}}}}}"))
 
     assert harness.run.ended
@@ -143,7 +146,7 @@ def test_a_loop_whose_items_were_all_skipped_gives_an_empty_list_in_a_dag() -> N
 
 
 @SHAPES
-def test_a_reference_to_nobody_ends_the_run(shape: type) -> None:
+def test_a_reference_to_nobody_ends_the_run(shape: Shape) -> None:
     harness = finished(shape("continueOn: {}", "{{steps.nobody.outputs.result}}"))
 
     assert harness.run.phase in {"Failed", "Error"}
@@ -152,16 +155,14 @@ def test_a_reference_to_nobody_ends_the_run(shape: type) -> None:
 
 
 def test_a_task_cannot_see_what_it_does_not_depend_on() -> None:
-    harness = finished(
-        dag("continueOn: {}", X).replace("      dependencies: [a]\n", ""), {}
-    )
+    harness = finished(dag("continueOn: {}", X).replace("      dependencies: [a]\n", ""), {})
 
     assert harness.node("wf.b").phase is Phase.ERROR
     assert harness.run.phase == "Error"
 
 
 @SHAPES
-def test_status_and_exit_code_of_a_failed_step_are_known(shape: type) -> None:
+def test_status_and_exit_code_of_a_failed_step_are_known(shape: Shape) -> None:
     value = "{{steps.a.status}} {{steps.a.exitCode}}"
     harness = finished(shape("continueOn: {failed: true}", value), {"a": FAIL})
 
@@ -169,8 +170,9 @@ def test_status_and_exit_code_of_a_failed_step_are_known(shape: type) -> None:
 
 
 @SHAPES
-def test_the_condition_may_ask_for_the_status_of_a_skipped_step(shape: type) -> None:
-    text = shape(SKIPPED, "v").replace("template: show", 'template: show\n      when: "{{steps.a.status}} == Skipped"')
+def test_the_condition_may_ask_for_the_status_of_a_skipped_step(shape: Shape) -> None:
+    when = 'template: show\n      when: "{{steps.a.status}} == Skipped"'
+    text = shape(SKIPPED, "v").replace("template: show", when)
     text = text.replace("{{steps.", "{{tasks.") if shape is dag else text
 
     assert shown(finished(text)) == "v"

@@ -123,7 +123,8 @@ def test_an_artifact_that_is_not_given_is_an_error() -> None:
     assert harness.run.phase == "Failed"
 
 
-DAG = """
+DAG = (
+    """
 - name: main
   outputs:
     artifacts:
@@ -136,7 +137,9 @@ DAG = """
       template: take
       depends: a
       arguments: {artifacts: [{name: in, from: "{{tasks.a.outputs.artifacts.out}}"}]}
-""" + TAKE
+"""
+    + TAKE
+)
 
 
 def test_artifacts_pass_between_tasks_and_out_of_a_dag() -> None:
@@ -156,7 +159,7 @@ def test_an_artifact_that_a_dag_must_give_and_cannot_is_an_error() -> None:
 
 
 def test_a_missing_artifact_is_an_error_of_its_task_alone() -> None:
-    harness = finished(DAG.replace('depends: a\n', 'depends: a\n'), {"a": Outcome()})
+    harness = finished(DAG.replace("depends: a\n", "depends: a\n"), {"a": Outcome()})
 
     assert harness.node("wf.b").phase is Phase.ERROR
     assert "Unable to resolve" in harness.node("wf.b").message

@@ -94,7 +94,9 @@ def test_a_daemon_that_dies_later_fails_but_its_step_is_past() -> None:
 
 
 def test_a_task_can_depend_on_a_daemon() -> None:
-    harness = finished(DAG.replace("depends: server", "depends: server.Daemoned"), {"server": READY})
+    harness = finished(
+        DAG.replace("depends: server", "depends: server.Daemoned"), {"server": READY}
+    )
 
     assert harness.started == ["wf.server", "wf.client"]
     assert harness.run.phase == "Succeeded"

@@ -20,9 +20,7 @@ def dag(*tasks: str, more: str = "") -> str:
 
 
 def test_a_task_starts_once_all_that_it_depends_on_have_ended() -> None:
-    tasks = dag(
-        "name: a", "name: b, depends: a", "name: c, depends: a", "name: d, depends: b && c"
-    )
+    tasks = dag("name: a", "name: b, depends: a", "name: c, depends: a", "name: d, depends: b && c")
     harness = Harness(flow(tasks), cast({"b": Outcome(seconds=5)}))
     harness.finish()
 
@@ -184,7 +182,9 @@ def test_the_phase_of_a_dag_is_that_of_its_targets() -> None:
 
 def test_a_condition_sees_outputs_of_ancestors() -> None:
     tasks = dag(
-        "name: a", "name: b, depends: a", 'name: c, depends: b, when: "{{tasks.a.outputs.result}} > 3"'
+        "name: a",
+        "name: b, depends: a",
+        'name: c, depends: b, when: "{{tasks.a.outputs.result}} > 3"',
     )
 
     assert finished(tasks, {"a": Outcome(result="4")}).node("wf.c").phase is Phase.SUCCEEDED
@@ -273,7 +273,9 @@ def test_a_dag_phase_prefers_the_first_failed_target_when_it_fails_fast() -> Non
     both = {"a": FAIL, "b": ERROR}
 
     assert finished(dag("name: a", "name: b"), both).run.phase == "Failed"
-    assert finished(dag("name: a", "name: b", more="\n    failFast: false"), both).run.phase == "Error"
+    assert (
+        finished(dag("name: a", "name: b", more="\n    failFast: false"), both).run.phase == "Error"
+    )
 
 
 def test_a_steps_template_is_a_task_like_any_other() -> None:

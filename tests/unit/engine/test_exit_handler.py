@@ -93,9 +93,7 @@ def test_the_exit_handler_sees_what_failed() -> None:
 
 
 def test_the_exit_handler_gets_the_arguments_of_the_workflow_in_the_older_form() -> None:
-    harness = finished(
-        LEAF, spec="onExit: bye\narguments: {parameters: [{name: m, value: mine}]}"
-    )
+    harness = finished(LEAF, spec="onExit: bye\narguments: {parameters: [{name: m, value: mine}]}")
 
     assert said(harness) == "mine"
 
@@ -188,9 +186,7 @@ def test_a_hook_of_the_workflow_that_is_broken_is_an_error(hook: str) -> None:
 
 def test_on_stop_the_exit_handler_runs_and_on_terminate_it_does_not() -> None:
     for strategy, runs in ((ev.Shutdown.STOP, True), (ev.Shutdown.TERMINATE, False)):
-        harness = Harness(
-            flow(LEAF, spec="onExit: bye"), cast({"wf": Outcome(seconds=99)})
-        ).start()
+        harness = Harness(flow(LEAF, spec="onExit: bye"), cast({"wf": Outcome(seconds=99)})).start()
         harness.advance()
         harness.send(ev.RunStopped(at=harness.now, strategy=strategy))
         harness.finish()

@@ -11,7 +11,8 @@ SHOW = """
   inputs: {parameters: [{name: m}]}
   container: {image: x, command: [x]}
 """
-GLOBAL = """
+GLOBAL = (
+    """
 - name: main
   steps:
   - [{name: a, template: give}]
@@ -21,7 +22,9 @@ GLOBAL = """
 - name: give
   outputs: {parameters: [{name: p, globalName: all, valueFrom: {path: /p}}]}
   container: {image: x, command: [x]}
-""" + SHOW
+"""
+    + SHOW
+)
 
 
 def shown(harness: Harness, name: str) -> str | None:
@@ -120,9 +123,12 @@ def test_the_name_of_a_global_output_may_be_a_tag() -> None:
 
 def test_the_exit_handler_sees_global_outputs() -> None:
     harness = finished(
-        GLOBAL.replace("- name: show", "- name: bye\n  inputs: {parameters: [{name: m, value: "
-        '"{{workflow.outputs.parameters.all}}"}]}\n  container: {image: x, command: [x]}\n'
-        "- name: show"),
+        GLOBAL.replace(
+            "- name: show",
+            "- name: bye\n  inputs: {parameters: [{name: m, value: "
+            '"{{workflow.outputs.parameters.all}}"}]}\n  container: {image: x, command: [x]}\n'
+            "- name: show",
+        ),
         {"a": Outcome(parameters={"p": "7"})},
         spec="onExit: bye",
     )
@@ -149,7 +155,8 @@ def test_parameters_of_the_workflow_are_known_everywhere() -> None:
   steps:
   - - name: a
       template: show
-      arguments: {{parameters: [{{name: m, value: "{{{{workflow.parameters.who}}}} {{{{workflow.name}}}}"}}]}}
+      arguments: 
+        parameters: [{{name: m, value: "{{{{workflow.parameters.who}}}} {{{{workflow.name}}}}"}}]
 {SHOW}""",
         spec="arguments: {parameters: [{name: who, value: me}]}",
     )

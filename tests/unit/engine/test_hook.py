@@ -235,11 +235,14 @@ def test_an_exit_handler_that_cannot_be_executed_ends_the_dag_where_its_task_is_
 
 
 def test_a_hook_may_be_a_whole_template() -> None:
-    templates = steps("{exit: {template: sub}}") + """
+    templates = (
+        steps("{exit: {template: sub}}")
+        + """
 - name: sub
   steps:
   - [{name: x, template: leaf}]
 """
+    )
     harness = finished(templates)
 
     assert harness.started == ["wf[0].a", "wf[0].a.onExit[0].x", "wf[1].b"]

@@ -52,9 +52,7 @@ def values(harness: Harness) -> dict[str, str | None]:
         ("withSequence: {start: 10, end: 11, format: '%x'}", {"a(0:a)": "a", "a(1:b)": "b"}),
     ],
 )  # fmt: skip
-def test_each_item_gets_a_node_with_its_name_and_value(
-    loop: str, expected: dict[str, str]
-) -> None:
+def test_each_item_gets_a_node_with_its_name_and_value(loop: str, expected: dict[str, str]) -> None:
     harness = finished(steps(loop))
 
     assert values(harness) == expected
@@ -75,7 +73,9 @@ def test_the_condition_of_a_loop_sees_the_item() -> None:
     assert harness.started == ["wf[0].a(1:2)", "wf[0].a(2:3)"]
 
 
-@pytest.mark.parametrize("loop", ["withParam: '[]'", "withSequence: {count: 0}"])
+@pytest.mark.parametrize(
+    "loop", ["withParam: '[]'", "withParam: 'null'", "withSequence: {count: 0}"]
+)
 def test_an_empty_loop_is_skipped(loop: str) -> None:
     harness = finished(steps(loop))
 
@@ -105,9 +105,7 @@ def test_a_list_that_is_none_is_an_error(text: str) -> None:
 
     group = harness.node("wf[0]")
     assert group.phase is Phase.ERROR
-    assert group.message.startswith(
-        f"withParam value could not be parsed as a JSON list: {text}"
-    )
+    assert group.message.startswith(f"withParam value could not be parsed as a JSON list: {text}")
     assert harness.run.phase == "Failed"
 
 
@@ -125,14 +123,17 @@ def test_an_unknown_tag_in_a_loop_is_an_error() -> None:
     assert harness.run.phase == "Failed"
 
 
-AGGREGATE = """
+AGGREGATE = (
+    """
 - name: main
   steps:
   - [{name: a, template: leaf, withItems: [x, y2, z]}]
   - - name: b
       template: show
       arguments: {parameters: [{name: m, value: "{{steps.a.outputs.VALUE}}"}]}
-""" + SHOW
+"""
+    + SHOW
+)
 
 
 def test_results_are_gathered_in_the_order_of_the_items() -> None:
@@ -157,7 +158,9 @@ def test_parameters_are_gathered_as_texts_unless_all_are_structures() -> None:
     texts = {"leaf": Outcome(parameters={"p": "1"})}
     structures = {"leaf": Outcome(parameters={"p": "[1]"})}
 
-    assert values(finished(AGGREGATE.replace("VALUE", "parameters.p"), texts))["b"] == '["1","1","1"]'
+    assert (
+        values(finished(AGGREGATE.replace("VALUE", "parameters.p"), texts))["b"] == '["1","1","1"]'
+    )
     assert (
         values(finished(AGGREGATE.replace("VALUE", "parameters.p"), structures))["b"]
         == "[[1],[1],[1]]"

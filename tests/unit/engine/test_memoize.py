@@ -51,7 +51,8 @@ def test_remembered_outputs_are_outputs() -> None:
             "  - - {name: c, template: show, arguments: {parameters: "
             '[{name: m, value: "{{steps.b.outputs.parameters.p}}"}]}}',
         )
-        + "- name: show\n  inputs: {parameters: [{name: m}]}\n  " + LEAF,
+        + "- name: show\n  inputs: {parameters: [{name: m}]}\n  "
+        + LEAF,
         {"known": Outcome(parameters={"p": "7"})},
     )
 

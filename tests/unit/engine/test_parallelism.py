@@ -47,9 +47,11 @@ def steps(limit: str, leaf: str = "leaf") -> str:
 
 
 def dag(limit: str, leaf: str = "leaf") -> str:
-    return steps(limit, leaf).replace(
-        "steps:\n  - [{name: a", "dag:\n    tasks:\n    - {name: a", 1
-    ).replace("[1, 2, 3, 4, 5]}]", "[1, 2, 3, 4, 5]}", 1)
+    return (
+        steps(limit, leaf)
+        .replace("steps:\n  - [{name: a", "dag:\n    tasks:\n    - {name: a", 1)
+        .replace("[1, 2, 3, 4, 5]}]", "[1, 2, 3, 4, 5]}", 1)
+    )
 
 
 @pytest.mark.parametrize("shape", [steps, dag])
@@ -80,7 +82,9 @@ def test_a_run_never_has_more_pods_at_once(
 @pytest.mark.parametrize("shape", [steps, dag])
 def test_attempts_after_a_wait_need_room_in_the_run_as_well(shape: Callable[..., str]) -> None:
     text = flow(shape("", "later"), spec="parallelism: 2")
-    most, harness = most_pods(text, lambda node, _: FAIL if node.name.endswith("(0)") else Outcome())
+    most, harness = most_pods(
+        text, lambda node, _: FAIL if node.name.endswith("(0)") else Outcome()
+    )
 
     assert most == 2
     assert harness.run.phase == "Succeeded"

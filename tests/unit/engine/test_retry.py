@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tiphys.core.name import fnv1a32
 from tiphys.engine.node import NodeType, Phase
+from tiphys.spec import model
 from tiphys.testing.flow import ERROR, FAIL, cast, finished, flow
 from tiphys.testing.harness import Harness, Outcome
 
@@ -100,7 +102,7 @@ def test_an_unknown_policy_is_an_error() -> None:
 
 def test_the_expression_decides_with_the_last_attempt_in_view() -> None:
     strategy = (
-        '{limit: 9, expression: "asInt(lastRetry.exitCode) > 1 && lastRetry.status == \'Failed\'"}'
+        "{limit: 9, expression: \"asInt(lastRetry.exitCode) > 1 && lastRetry.status == 'Failed'\"}"
     )
     again = Outcome(phase="Failed", exit_code=2)
     harness = finished(retried(strategy), {"wf": [again, again, FAIL]})
@@ -284,21 +286,21 @@ def test_the_outputs_of_a_retried_step_are_those_of_its_last_attempt() -> None:
 
 def test_each_attempt_knows_its_number_and_the_attempt_before() -> None:
     seen = []
-    harness = Harness(
-        flow("""
+
+    def note(_node: object, template: model.Template) -> Outcome:
+        assert template.container is not None
+        seen.append(template.container.args[0])
+        return Outcome(phase="Failed", exit_code=3)
+
+    text = flow("""
     - name: main
       retryStrategy: {limit: 2}
       container:
         image: x
         command: [x]
         args: ["{{retries}} {{lastRetry.exitCode}} {{lastRetry.status}} {{lastRetry.duration}}"]
-    """),
-        lambda node, template: (
-            seen.append(template.container.args[0] if template.container else "")
-            or Outcome(phase="Failed", exit_code=3)
-        ),
-    )
-    harness.finish()
+    """)
+    Harness(text, note).finish()
 
     assert seen == ["0 0  0", "1 3 Failed 1", "2 3 Failed 1"]
 
@@ -349,3 +351,38 @@ def test_a_template_error_inside_of_a_retried_template_is_retried_only_on_error(
     assert failure.started == ["wf(0)[0].a"]
     assert error.started == ["wf(0)[0].a", "wf(1)[0].a"]
     assert failure.run.phase == error.run.phase == "Error"
+
+
+def arguments_of_attempts(argument: str) -> list[str]:
+    """Run a retried step with ``argument``; give what its container got in each attempt."""
+    seen = []
+
+    def note(_node: object, template: model.Template) -> Outcome:
+        assert template.container is not None
+        seen.append(" ".join(template.container.args))
+        return FAIL
+
+    text = flow(f"""
+    - name: main
+      steps:
+      - - name: a
+          template: again
+          arguments: {{parameters: [{{name: m, value: "given {{{{pod.name}}}}"}}]}}
+    - name: again
+      retryStrategy: {{limit: 1}}
+      inputs: {{parameters: [{{name: m}}]}}
+      container: {{image: x, command: [x], args: ["{argument}"]}}
+    """)
+    Harness(text, note).finish()
+    return seen
+
+
+def test_each_attempt_knows_its_pod() -> None:
+    names = [f"wf-again-{fnv1a32(f'wf[0].a({number})')}" for number in range(2)]
+
+    assert arguments_of_attempts("{{pod.name}}") == names
+    assert arguments_of_attempts("{{inputs.parameters.m}}") == [f"given {n}" for n in names]
+
+
+def test_the_name_of_the_node_is_that_of_the_step_in_every_attempt() -> None:
+    assert arguments_of_attempts("{{node.name}}") == ["wf[0].a", "wf[0].a"]

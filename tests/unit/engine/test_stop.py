@@ -90,7 +90,9 @@ def test_a_stop_ends_a_wait_between_attempts(strategy: Shutdown) -> None:
 @pytest.mark.parametrize("strategy", BOTH)
 def test_a_forgiven_failure_does_not_outlive_a_stop(strategy: Shutdown) -> None:
     text = flow(
-        STEPS.replace("{name: b, template: leaf}", "{name: b, template: leaf, continueOn: {failed: true}}")
+        STEPS.replace(
+            "{name: b, template: leaf}", "{name: b, template: leaf, continueOn: {failed: true}}"
+        )
     )
     harness = stopped(text, strategy)
 
@@ -129,9 +131,7 @@ def test_a_run_that_has_not_begun_is_stopped_at_once() -> None:
 
 
 def test_terminate_after_stop_ends_the_exit_handler_too() -> None:
-    harness = Harness(
-        flow(STEPS, spec="onExit: leaf"), cast({"leaf": Outcome(seconds=99)})
-    ).start()
+    harness = Harness(flow(STEPS, spec="onExit: leaf"), cast({"leaf": Outcome(seconds=99)})).start()
     harness.advance()
     harness.send(ev.RunStopped(at=harness.now, strategy=Shutdown.STOP))
     harness.advance()
@@ -168,9 +168,7 @@ def test_late_news_of_what_was_ended_changes_nothing() -> None:
     harness = stopped(flow(STEPS), Shutdown.TERMINATE)
     b = harness.node("wf[0].b")
 
-    harness.send(
-        ev.NodeEnded(at=harness.now, node=b.id, attempt=b.ours.attempt, phase="Succeeded")
-    )
+    harness.send(ev.NodeEnded(at=harness.now, node=b.id, attempt=b.ours.attempt, phase="Succeeded"))
 
     assert b.phase is Phase.FAILED
 

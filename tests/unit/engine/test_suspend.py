@@ -183,7 +183,9 @@ def test_a_suspended_run_lets_running_leaves_end_and_starts_nothing() -> None:
     assert harness.run.phase == "Succeeded"
 
 
-@pytest.mark.parametrize("main", ["container: {image: x, command: [x]}", "steps: [[{name: a, template: leaf}]]"])
+@pytest.mark.parametrize(
+    "main", ["container: {image: x, command: [x]}", "steps: [[{name: a, template: leaf}]]"]
+)
 def test_a_run_that_begins_suspended_starts_nothing(main: str) -> None:
     harness = Harness(flow(f"- name: main\n  {main}", spec="suspend: true"))
     harness.finish()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tiphys.engine.node import NodeType, Phase
 from tiphys.spec import model
 from tiphys.testing.flow import FAIL, cast, finished, flow
@@ -135,9 +137,7 @@ STEPS = """
 
 
 def test_defaults_hold_for_every_template_steps_included() -> None:
-    harness = finished(
-        STEPS, {"leaf": FAIL}, spec="templateDefaults: {retryStrategy: {limit: 1}}"
-    )
+    harness = finished(STEPS, {"leaf": FAIL}, spec="templateDefaults: {retryStrategy: {limit: 1}}")
 
     assert harness.node("wf").type is NodeType.RETRY
     assert harness.node("wf(1)[0].a").type is NodeType.RETRY
@@ -210,3 +210,28 @@ def test_an_artifact_repository_that_does_not_exist_is_an_error() -> None:
 
     assert harness.run.phase == "Error"
     assert harness.run.message.startswith("failed to resolve artifact repository: ")
+
+
+@pytest.mark.parametrize(
+    ("template", "kind"),
+    [
+        ("container: {image: x, command: [x]}", NodeType.POD),
+        ('script: {image: x, command: [sh], source: "true"}', NodeType.POD),
+        ("resource: {action: get, manifest: '{}'}", NodeType.POD),
+        (
+            "data: {source: {artifactPaths: {name: d, s3: {key: k}}}}",
+            NodeType.POD,
+        ),
+        ("containerSet: {containers: [{name: main, image: x}]}", NodeType.POD),
+        ("http: {url: http://127.0.0.1/}", NodeType.HTTP),
+        ("plugin: {hello: {}}", NodeType.PLUGIN),
+        ("suspend: {duration: 1s}", NodeType.SUSPEND),
+        ("steps: [[{name: a, template: leaf}]]", NodeType.STEPS),
+        ("dag: {tasks: [{name: a, template: leaf}]}", NodeType.DAG),
+    ],
+)
+def test_each_kind_of_template_has_its_type_of_node(template: str, kind: NodeType) -> None:
+    harness = finished(f"- name: main\n  {template}")
+
+    assert harness.node("wf").type is kind
+    assert harness.run.phase == "Succeeded"

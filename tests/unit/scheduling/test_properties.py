@@ -184,7 +184,7 @@ def play(tree: QueueTree, events: list[object]) -> World:
 
 
 @given(histories())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_limits_guarantees_and_preemption_rules_always_hold(
     history: tuple[QueueTree, list[object]],
 ) -> None:
@@ -195,13 +195,13 @@ def test_limits_guarantees_and_preemption_rules_always_hold(
 
 
 @given(histories())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_same_events_give_the_same_plans(history: tuple[QueueTree, list[object]]) -> None:
     assert play(*history).plans == play(*history).plans
 
 
 @given(histories(stopping=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_everything_that_can_start_starts(history: tuple[QueueTree, list[object]]) -> None:
     world = play(*history)
 
@@ -221,7 +221,7 @@ def test_everything_that_can_start_starts(history: tuple[QueueTree, list[object]
 
 
 @given(histories())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_every_wait_has_a_reason(history: tuple[QueueTree, list[object]]) -> None:
     world = play(*history)
     world.plan()
@@ -236,7 +236,7 @@ def test_every_wait_has_a_reason(history: tuple[QueueTree, list[object]]) -> Non
     st.lists(st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(0, 2)), max_size=6),
     st.integers(4, 16),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_gangs_start_whole_or_not_at_all(gangs: list[tuple[int, int, int]], capacity: int) -> None:
     scheduler = Scheduler(Resources(cpu=capacity))
     for index, (least, cpu, surplus) in enumerate(gangs):
@@ -260,7 +260,7 @@ def test_gangs_start_whole_or_not_at_all(gangs: list[tuple[int, int, int]], capa
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=2, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_queues_share_the_dominant_resource_fairly(demands: list[tuple[int, int]]) -> None:
     """Sharing incentive and freedom from envy, up to the size of one work."""
     cpu, memory = 240, 240

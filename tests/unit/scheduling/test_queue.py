@@ -6,6 +6,7 @@ import pytest
 
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling import Preempt, Queue, QueueState, QueueTree, Resources
+from tiphys.scheduling.queue import settled
 from tiphys.scheduling.queue_file import read_queues, resources
 
 
@@ -41,6 +42,12 @@ def test_a_queue_is_as_open_as_those_above_it() -> None:
 
     assert tree.effective_state("leaf") is QueueState.CLOSING
     assert tree.leaves() == ("leaf",)
+
+
+def test_a_closing_queue_closes_once_it_is_empty() -> None:
+    assert settled(QueueState.CLOSING, live=2) is QueueState.CLOSING
+    assert settled(QueueState.CLOSING, live=0) is QueueState.CLOSED
+    assert settled(QueueState.OPEN, live=0) is QueueState.OPEN
 
 
 def test_a_plan_is_read_by_name_or_as_a_list() -> None:

@@ -587,6 +587,33 @@ def test_room_that_is_being_made_is_not_taken_by_others() -> None:
     assert scheduler.plan(3.0).starts[0] == "high"
 
 
+def test_room_is_made_for_several_works_at_once() -> None:
+    scheduler = machine(4, Queue(name="q", preempt=Preempt.LOWER_PRIORITY))
+    submit(scheduler, *(work(f"l{i}", queue="q", priority=1) for i in range(4)))
+    scheduler.plan(0.0)
+    submit(scheduler, *(work(f"h{i}", queue="q", priority=9) for i in range(3)))
+
+    plan = scheduler.plan(1.0)
+
+    assert [p.beneficiary for p in plan.preempts] == ["h0", "h1", "h2"]
+    for preemption in plan.preempts:
+        scheduler.finished(preemption.victim)
+    assert scheduler.plan(2.0).starts == ("h0", "h1", "h2")
+
+
+def test_a_promise_to_withdrawn_work_is_void() -> None:
+    scheduler = machine(1, Queue(name="q", preempt=Preempt.LOWER_PRIORITY), Queue(name="other"))
+    submit(scheduler, work("low", queue="q", priority=1))
+    scheduler.plan(0.0)
+    submit(scheduler, work("high", queue="q", priority=9), work("patient", queue="other"))
+    assert scheduler.plan(1.0).preempts
+
+    scheduler.withdraw(WorkId("high"))
+    scheduler.finished(WorkId("low"))
+
+    assert scheduler.plan(2.0).starts == ("patient",)
+
+
 def test_work_about_to_miss_its_service_level_moves_up() -> None:
     scheduler = machine(1, Queue(name="q", sla_seconds=100.0))
     submit(scheduler, work("running", queue="q"))
@@ -605,7 +632,7 @@ def test_work_about_to_miss_its_service_level_may_stop_others() -> None:
     scheduler.plan(0.0)
     submit(scheduler, work("f", queue="fast"))
     assert scheduler.plan(1.0).preempts == ()
-    assert scheduler.wake_at() == pytest.approx(61.0)
+    assert scheduler.wake_at() == pytest.approx(75.0)
 
     plan = scheduler.plan(75.0)
 

@@ -39,7 +39,10 @@ class Result:
 
 def check_file(path: Path) -> Iterator[Result]:
     """Check each vector of a file."""
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path}: {error}") from error
     if not isinstance(document, Mapping) or not isinstance(document.get("vectors"), list):
         raise InvalidInputError(f"{path}: no vectors")
     for vector in document["vectors"]:

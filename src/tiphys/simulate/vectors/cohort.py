@@ -22,6 +22,9 @@ from tiphys.simulate.vectors.amount import is_resource, quantity, seconds
 
 Given = Mapping[str, Any]
 _LIMITS = ("nominal", "borrowingLimit", "lendingLimit")
+_NOT_QUEUES = frozenset(
+    {"cqs", "tree", "expect", "admitted", "incoming", "workloads", "usage", "limits", "heads"}
+)
 _POLICY = ("withinClusterQueue", "reclaimWithinCohort", "borrowWithinCohort")
 
 
@@ -124,7 +127,7 @@ def _flat_queues(given: Given) -> Iterator[tuple[str, Given]]:
     if "nominal_cpu" in given:
         yield str(given.get("cq", "cq")), {"nominal": given["nominal_cpu"]}
     for key, value in given.items():
-        if key in ("cqs", "tree", "expect") or not isinstance(value, Mapping):
+        if key in _NOT_QUEUES or not isinstance(value, Mapping):
             continue
         if any(limit in value for limit in _LIMITS):
             yield key, value

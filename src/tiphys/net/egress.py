@@ -1,4 +1,4 @@
-"""Which addresses may be reached for an artifact that a workflow names.
+"""Which addresses may be reached because a workflow names them.
 
 A host is judged by the addresses it resolves to, and the connection goes to the very address that
 was judged: a name that changes its mind in between (DNS rebinding) gains nothing. Whoever follows a

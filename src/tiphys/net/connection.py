@@ -10,12 +10,12 @@ import contextlib
 import http.client
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from tiphys.artifacts.egress import EgressPolicy
 from tiphys.errors import ArtifactError
+from tiphys.net.egress import EgressPolicy
 
 _MAX_REDIRECTS = 10
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -26,9 +26,17 @@ _HARMLESS = ("accept", "accept-language", "user-agent")
 class Web:
     """Sends requests under a policy. Holds no connection between them."""
 
-    def __init__(self, policy: EgressPolicy, *, timeout: float) -> None:
+    def __init__(
+        self,
+        policy: EgressPolicy,
+        *,
+        timeout: float,
+        on_open: Callable[[socket.socket], None] | None = None,
+    ) -> None:
         self._policy = policy
         self._timeout = timeout
+        self._on_open = on_open
+        """Told of every connection, so that somebody else may break it off."""
 
     @contextlib.contextmanager
     def request(
@@ -97,6 +105,8 @@ class Web:
         except BaseException:
             plain.close()
             raise
+        if self._on_open is not None:
+            self._on_open(plain)
         connection.sock = plain
         connection.default_port = 443 if secure else 80
         return connection

@@ -1,0 +1,63 @@
+"""Following workflows that another process runs, by what it puts on record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiphys.control.door import knock
+from tiphys.control.recover import load
+from tiphys.wire.argo import decode_node
+
+if TYPE_CHECKING:
+    from tiphys.control.loop import Watcher
+    from tiphys.engine.run import Run
+    from tiphys.store import Store
+
+EVERY = 0.2
+
+
+async def follow(data: Path, store: Store, uids: Sequence[str], watcher: Watcher) -> bool:
+    """Show ``watcher`` what happens until all are over (True), or nobody runs them (False)."""
+    runs: dict[str, Run] = {}
+    bodies: dict[str, dict[str, bytes]] = {uid: {} for uid in uids}
+    while True:
+        for uid in uids:
+            _look(store, uid, runs, bodies[uid], watcher)
+        if all(run.ended for run in runs.values()):
+            return True
+        caller = await asyncio.to_thread(knock, data)
+        if caller is None:
+            return False
+        caller.close()
+        await asyncio.sleep(EVERY)
+
+
+def _look(
+    store: Store, uid: str, runs: dict[str, Run], bodies: dict[str, bytes], watcher: Watcher
+) -> None:
+    known = runs.get(uid)
+    if known is not None and known.ended:
+        return
+    run = load(store.workflow(uid))
+    if known is not None:
+        run.nodes, run.children, run.ids = known.nodes, known.children, known.ids
+    changed = []
+    for row in store.nodes(uid):
+        if bodies.get(row.id) == row.body:
+            continue
+        bodies[row.id] = row.body
+        node = decode_node(row.body)
+        if node.id not in run.nodes:
+            run.ids[node.name] = node.id
+            for parent in node.ours.parents:
+                run.children.setdefault(parent, []).append(node.id)
+        run.nodes[node.id] = node
+        changed.append(node)
+    if changed:
+        watcher.nodes(run, changed)
+    if known is None or known.phase != run.phase:
+        watcher.workflow(run)
+    runs[uid] = run
