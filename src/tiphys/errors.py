@@ -119,7 +119,10 @@ class NameTakenError(ConflictError):
     code = "name_taken"
 
     def __init__(self, name: str, namespace: str, uid: str) -> None:
-        super().__init__(f"there is already a workflow named {name!r} in namespace {namespace!r}")
+        super().__init__(
+            f"there is already a workflow named {name!r} in namespace {namespace!r} "
+            f"(`tiphys delete {name}` removes it, --name gives another name)"
+        )
         self.name, self.namespace, self.uid = name, namespace, uid
 
 

@@ -129,10 +129,16 @@ def knock(folder: Path) -> Caller | None:
     return Caller(sock)
 
 
+KINDS: Mapping[str, type[TiphysError]] = {
+    "not_found": errors.NotFoundError,
+    "conflict": errors.ConflictError,
+    "name_taken": errors.ConflictError,
+    "invalid_input": errors.InvalidInputError,
+    "storage_full": errors.StoreFullError,
+}
+
+
 def _raised(reply: Reply) -> TiphysError:
     if reply.problems:
         return errors.SpecError([errors.Problem(**each) for each in reply.problems])
-    for kind in (errors.NotFoundError, errors.ConflictError, errors.InvalidInputError):
-        if kind.code == reply.code:
-            return kind(reply.message)
-    return TiphysError(reply.message)
+    return KINDS.get(reply.code, TiphysError)(reply.message)

@@ -32,10 +32,12 @@ from tiphys.engine.again import reopen
 from tiphys.engine.lifecycle import begin
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
+from tiphys.errors import NameTakenError
 from tiphys.runtimes.local import LocalRuntime
 from tiphys.runtimes.staging import ArtifactStore
 from tiphys.scheduling import Resources
 from tiphys.spec.library import Library
+from tiphys.spec.model import ObjectMeta
 from tiphys.spec.parse import Bundle, Parsed
 from tiphys.store import ObjectRow, Store, WorkflowRow
 
@@ -119,6 +121,7 @@ class Host:
         start: bool = True,
     ) -> Run:
         """Take a workflow in; it is durable after the next turn. ``nodes`` are done already."""
+        self._check_name(submission.workflow.metadata)
         now = self.clock.now()
         run = begin(
             submission.workflow, submission.spec, library, uid=str(uuid.uuid4()), created_at=now
@@ -137,6 +140,15 @@ class Host:
         if start:
             self.control.send(run.uid, ev.RunStarted(at=now))
         return run
+
+    def _check_name(self, meta: ObjectMeta) -> None:
+        """Refuse a name that is in use before anything is put on record."""
+        live = any(
+            (run.name, run.namespace) == (meta.name, meta.namespace)
+            for run in self.control.runs.values()
+        )
+        if live or self.store.name_taken(meta.name, meta.namespace):
+            raise NameTakenError(meta.name, meta.namespace, uid="")
 
     def take_up(self, run: Run) -> None:
         """Go on with a run that was made from stored nodes."""

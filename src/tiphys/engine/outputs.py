@@ -208,7 +208,6 @@ def _flat(run: Run, ids: tuple[str, ...]) -> list[str]:
 def _is_container_set(run: Run, node: Node) -> bool:
     if node.type is not NodeType.POD:
         return False
-    children = run.children.get(node.id)
-    return bool(children) and any(
-        run.nodes[child].type is NodeType.CONTAINER for child in children or ()
-    )
+    children = run.children.get(node.id, ())
+    # Its containers are the first children that it gets.
+    return len(children) > 0 and run.nodes[children[0]].type is NodeType.CONTAINER

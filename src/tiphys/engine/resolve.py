@@ -48,17 +48,19 @@ class Prepared:
     text: TaggedText
     plain: bool
     """No tag in it: every call gets the very same template."""
-    captures: dict[str, bool] = field(default_factory=dict)
+    read_results: frozenset[str] | None = None
 
     def reads_result_of(self, name: str) -> bool:
         """Whether this steps or DAG template refers to the result of its step ``name``."""
-        known = self.captures.get(name)
-        if known is None:
+        if self.read_results is None:
             word = "tasks" if self.template.dag is not None else "steps"
-            quoted = re.escape(name)
-            pattern = rf"{word}(\.{quoted}|\[(?:'|\\\"){quoted}(?:'|\\\")\])\.outputs.result"
-            known = self.captures[name] = re.search(pattern, self.raw) is not None
-        return known
+            found = re.findall(word + _RESULT, self.raw)
+            self.read_results = frozenset(plain or quoted for plain, quoted in found)
+        return name in self.read_results
+
+
+# ``.name.outputs.result`` or ``['name'].outputs.result``, inside of JSON text.
+_RESULT = r"""(?:\.([^.\s\[{}]+)|\[(?:'|\\")(.+?)(?:'|\\")\])\.outputs.result"""
 
 
 class Templates:

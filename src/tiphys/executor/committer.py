@@ -1,7 +1,7 @@
 """Group commit: everything that waits becomes durable with one sync, off the loop's thread.
 
-The loop adds entries, log files and what to do afterwards; while one sync runs the next batch
-gathers. Order inside a batch: log files first, then the entries, so that an ``Ended`` never
+The loop adds entries, log streams and what to do afterwards; while one sync runs the next batch
+gathers. Order inside a batch: logs first, then the entries, so that an ``Ended`` never
 promises a log that is not there. Callbacks run on the loop's thread, from ``collect``.
 """
 
@@ -10,19 +10,20 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import msgspec
 
 from tiphys.executor.journal import Entry, Journal, seal
+from tiphys.executor.stream import Stream
 
 Done = Callable[[OSError | None], None]
 
 
 class _Batch(msgspec.Struct):
     data: list[bytes] = msgspec.field(default_factory=list)
-    files: list[int] = msgspec.field(default_factory=list)
+    logs: list[Stream] = msgspec.field(default_factory=list)
     done: list[Done] = msgspec.field(default_factory=list)
     error: OSError | None = None
 
@@ -41,12 +42,11 @@ class Committer:
         self._thread = threading.Thread(target=self._run, name="committer", daemon=True)
         self._thread.start()
 
-    def add(self, entry: Entry, done: Done, files: list[int] | None = None) -> None:
-        """Make ``entry`` durable after the open ``files`` (closed here); then call ``done``."""
+    def add(self, entry: Entry, done: Done, logs: Iterable[Stream] = ()) -> None:
+        """Make ``entry`` durable after ``logs``, finished here; then call ``done``."""
         self._next.data.append(seal(entry))
         self._next.done.append(done)
-        if files:
-            self._next.files += files
+        self._next.logs += logs
 
     def note(self, entry: Entry) -> None:
         """Write ``entry`` with the next batch; nobody waits for it."""
@@ -109,10 +109,6 @@ class Committer:
             os.eventfd_write(self.wake_fd, 1)
 
     def _commit(self, batch: _Batch) -> None:
-        try:
-            for fd in batch.files:
-                os.fdatasync(fd)
-        finally:
-            for fd in batch.files:
-                os.close(fd)
+        for log in batch.logs:
+            log.finish()
         self._journal.write(b"".join(batch.data))

@@ -1,4 +1,4 @@
-"""Start one process: in its own session, its output appended to its log files.
+"""Start one process: in its own session, its output into pipes.
 
 ``subprocess`` does the vfork and tells why an exec failed; nothing else of it is used, as the
 supervisor waits for every child itself. The words of the errors are those that Argo's users know.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,34 +25,27 @@ class _Child(subprocess.Popen[bytes]):
         """Say nothing: the supervisor reaps the process, not this object."""
 
 
-def log_path(folder: str, container: str, stream: str) -> str:
-    """Return where a container's ``stdout`` or ``stderr`` goes."""
-    return f"{folder}/{container}.{stream}"
-
-
 def place_of(folder: str, container: str) -> Path:
     """Return where the files of a container's own root are kept for its attempt."""
     return Path(folder, f"{container}.root")
 
 
-def spawn(run: ContainerRun, folder: str, sandbox: Sandbox | None, namespace: int) -> int:
+def spawn(
+    run: ContainerRun, folder: str, pipes: tuple[int, int], sandbox: Sandbox | None, namespace: int
+) -> int:
     """Start ``run`` and return its pid, which is also its session and process group."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    try:
-        out = os.open(log_path(folder, run.name, "stdout"), flags, 0o644)
-        err = os.open(log_path(folder, run.name, "stderr"), flags, 0o644)
-    except OSError as error:
-        raise SpawnError(f"cannot write logs: {error}") from error
+    if run.uid is not None:
+        # Who opens /dev/stdout again needs the right to: the pipe goes to the user who writes.
+        for pipe in pipes:
+            with suppress(OSError):
+                os.fchown(pipe, run.uid, -1)
     try:
         if sandbox is None:
-            return _execute(run, run.cwd or f"{folder}/work", out, err)
+            return _execute(run, run.cwd or f"{folder}/work", pipes)
         with sandbox.entered(namespace, run.mounts, run.cwd):
-            return _execute(run, run.cwd or "/", out, err)
+            return _execute(run, run.cwd or "/", pipes)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SpawnError(_reason(run, error)) from error
-    finally:
-        os.close(out)
-        os.close(err)
 
 
 def spawn_beside(
@@ -77,12 +70,12 @@ def spawn_beside(
     return child.pid
 
 
-def _execute(run: ContainerRun, cwd: str, out: int, err: int) -> int:
+def _execute(run: ContainerRun, cwd: str, pipes: tuple[int, int]) -> int:
     child = _Child(
         run.argv,
         stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=err,
+        stdout=pipes[0],
+        stderr=pipes[1],
         env=run.env,
         cwd=cwd,
         umask=0o022,

@@ -11,7 +11,7 @@ import heapq
 import os
 import resource
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import count
@@ -36,9 +36,11 @@ from tiphys.executor.protocol import (
     Progressed,
     Started,
 )
+from tiphys.executor.relay import Relay
 from tiphys.executor.sandbox import Sandbox
 from tiphys.executor.slots import Slot, Slots
 from tiphys.executor.spawn import SpawnError, place_of, spawn, spawn_beside
+from tiphys.executor.stream import Stream
 from tiphys.executor.watch import Watch
 
 SWEEP_AGAIN = 0.02
@@ -84,6 +86,7 @@ class Supervisor:
         self._sandbox = sandbox
         self._report = report
         self._groups = groups
+        self._relay = Relay()
         self._slots = slots
         self._boot = survivors.boot_id()
         self._running: dict[str, Running] = {}
@@ -111,7 +114,7 @@ class Supervisor:
             self._journal.note(begun)
             life = Life.of(attempt.containers)
             runs = {run.name: run for run in attempt.containers}
-            running = Running(attempt, life, runs, Watch(attempt))
+            running = Running(attempt, life, runs, Watch(attempt, self._relay))
             self._running[attempt.id] = running
             self._committer.add(begun, partial(self._begin, running))
 
@@ -265,8 +268,9 @@ class Supervisor:
 
     def _spawn(self, running: Running, run: ContainerRun) -> int:
         attempt = running.attempt
+        pipes = running.watch.pipes(run)
         if attempt.isolation != "sandbox":
-            return spawn(run, attempt.folder, None, -1)
+            return spawn(run, attempt.folder, pipes, None, -1)
         if self._slots is None:
             raise SpawnError("sandboxes cannot be made on this machine")
         try:
@@ -275,7 +279,7 @@ class Supervisor:
             raise SpawnError(f"cannot make a sandbox: {error}") from error
         running.slots[run.name] = slot
         running.watch.follow_into(slot.upper, run)
-        pid = spawn(run, attempt.folder, self._sandbox, slot.namespace)
+        pid = spawn(run, attempt.folder, pipes, self._sandbox, slot.namespace)
         number = survivors.namespace(pid)
         if number is not None:
             running.namespaces.add(number)
@@ -389,17 +393,17 @@ class Supervisor:
             self._put_away(running)
         self._commit_end(ended, running.watch.close())
 
-    def _commit_end(self, ended: Ended, files: list[int]) -> None:
+    def _commit_end(self, ended: Ended, logs: Sequence[Stream]) -> None:
         def done(error: OSError | None) -> None:
             if error is not None:
                 # A full disk: the end is kept here and tried again until it is on disk.
-                self._later(RETRY_COMMIT, lambda: self._commit_end(ended, []))
+                self._later(RETRY_COMMIT, lambda: self._commit_end(ended, logs))
                 return
             self._journal.note(ended)
             self._running.pop(ended.id, None)
             self._report(ended)
 
-        self._committer.add(ended, done, files)
+        self._committer.add(ended, done, logs)
 
     def close(self) -> None:
         """Remove what is ours and of no more use."""

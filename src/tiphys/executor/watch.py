@@ -1,88 +1,42 @@
-"""Looks at what running attempts write: marks when logs grew, caps them, reads progress.
+"""What running attempts write: their output streams and their progress.
 
-Log files are written by the tasks themselves. This notes (offset, time) pairs beside them so that a
-reader can tell when a line was written, and frees the oldest part of a log past its cap.
+Owned by the loop, which looks at it on its tick; the bytes themselves are moved by ``relay``.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import struct
-from contextlib import suppress
 
-from tiphys.executor import linux
-from tiphys.executor.clock import now
 from tiphys.executor.protocol import VIEW, Attempt, ContainerRun
-from tiphys.executor.spawn import log_path
+from tiphys.executor.relay import Relay
+from tiphys.executor.stream import STREAMS, Stream, log_path
 
-MARK = struct.Struct("<Qd")
-"""Offset up to which the stream had grown, and when that was seen."""
-STREAMS = ("stdout", "stderr")
 _PROGRESS = re.compile(r"\d{1,9}/\d{1,9}")
-
-
-class _Stream:
-    __slots__ = ("_marked", "cap", "marks", "path", "punched", "size")
-
-    def __init__(self, folder: str, container: str, stream: str, cap: int) -> None:
-        self.path = log_path(folder, container, stream)
-        self.marks = f"{self.path}.marks"
-        self.cap = cap
-        self.size = 0
-        self.punched = 0
-        self._marked = False
-
-    def look(self, *, final: bool = False) -> int:
-        """Note growth since the last look; return the size.
-
-        At the end of a short task the time of the file itself says as much as a mark.
-        """
-        try:
-            size = os.stat(self.path).st_size
-        except OSError:
-            return 0
-        if size != self.size:
-            self.size = size
-            if not final or self._marked:
-                self._mark(size)
-            if size - self.punched > self.cap + self.cap // 4:
-                self._punch(size)
-        return size
-
-    def _mark(self, size: int) -> None:
-        self._marked = True
-        with suppress(OSError):
-            fd = os.open(self.marks, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            try:
-                os.write(fd, MARK.pack(size, now()))
-            finally:
-                os.close(fd)
-
-    def _punch(self, size: int) -> None:
-        # Whole blocks only; the reader finds the hole with SEEK_DATA and says what is missing.
-        end = (size - self.cap) // 4096 * 4096
-        with suppress(OSError):
-            fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
-            try:
-                linux.punch_hole(fd, 0, end)
-            finally:
-                os.close(fd)
-            self.punched = end
 
 
 class Watch:
     """The streams and the progress file of one attempt."""
 
-    def __init__(self, attempt: Attempt) -> None:
-        self._streams = [
-            _Stream(attempt.folder, run.name, stream, attempt.log_cap)
-            for run in attempt.containers
-            for stream in STREAMS
-        ]
+    def __init__(self, attempt: Attempt, relay: Relay) -> None:
+        self._attempt = attempt
+        self._relay = relay
+        self._streams: dict[str, Stream] = {}
         self._progress = attempt.progress
         self._seen = ""
         self._inside = False
+
+    def pipes(self, run: ContainerRun) -> tuple[int, int]:
+        """Return where a container is to write its output and its errors."""
+        out, err = (self._stream(run.name, name) for name in STREAMS)
+        return out.writer, err.writer
+
+    def _stream(self, container: str, name: str) -> Stream:
+        path = log_path(self._attempt.folder, container, name)
+        stream = self._streams.get(path)
+        if stream is None:
+            stream = self._streams[path] = Stream(path, self._attempt.log_cap)
+            self._relay.add(stream)
+        return stream
 
     def follow_into(self, upper: str, run: ContainerRun) -> None:
         """Find the progress file in the container's own root, if it is there that it belongs."""
@@ -92,8 +46,10 @@ class Watch:
 
     def look(self) -> str:
         """Look once; return the progress where it is new."""
-        for stream in self._streams:
+        for stream in self._streams.values():
             stream.look()
+            if stream.stuck:
+                self._relay.resume(stream)
         if not self._progress:
             return ""
         try:
@@ -107,14 +63,14 @@ class Watch:
         self._seen = text
         return text
 
-    def close(self) -> list[int]:
-        """Look a last time; return the logs that hold something, open, to be made durable."""
-        files: list[int] = []
-        for stream in self._streams:
-            if stream.look(final=True):
-                with suppress(OSError):
-                    files.append(os.open(stream.path, os.O_RDONLY | os.O_CLOEXEC))
+    def close(self) -> list[Stream]:
+        """Let go of the streams, no writer being left; return those that are to be finished."""
+        written = []
+        for stream in self._streams.values():
+            self._relay.remove(stream)
+            if stream.is_silent():
+                stream.close()
             else:
-                with suppress(OSError):
-                    os.unlink(stream.path)
-        return files
+                written.append(stream)
+        self._streams = {}
+        return written

@@ -1,7 +1,7 @@
 """Reading the logs of attempts: lines with time and stream, bounded, whatever the bytes are.
 
-The tasks write the files themselves (``executor.spawn``), the executor adds marks that tell when a
-stream had grown to which size (``executor.watch``). The start of a stream past its cap is a hole.
+The executor writes the files as the tasks write to their pipes, and adds marks that tell when a
+stream had grown to which size (``executor.stream``). The start of a stream past its cap is a hole.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from tiphys.executor.watch import MARK, STREAMS
+from tiphys.executor.stream import MARK, STREAMS
 
 MAX_LINE = 1024 * 1024
 """Longer lines come in pieces."""

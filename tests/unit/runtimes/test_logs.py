@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tiphys.executor.linux import punch_hole
-from tiphys.executor.watch import MARK
+from tiphys.executor.stream import MARK
 from tiphys.runtimes.logs import MAX_LINE, LogReader
 
 
