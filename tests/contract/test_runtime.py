@@ -21,27 +21,6 @@ from tiphys.runtimes.logs import LogReader
 from tiphys.spec import model
 
 
-@pytest.fixture(params=["process", "sandbox"])
-def isolation(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def machine(isolation: str, tmp_path: Path) -> Iterator[Machine]:
-    with Machine(tmp_path / "data", isolation) as machine:
-        if not machine.usable:
-            pytest.skip(f"no {isolation} on this machine: {machine.why}")
-        yield machine
-
-
-@pytest.fixture
-def scratch(machine: Machine) -> Iterator[str]:
-    """Give a path that is nobody else's and not there yet."""
-    machine.scratch = f"/var/tmp/tiphys-{os.getpid()}-{os.urandom(4).hex()}"
-    yield machine.scratch
-    machine.forget_scratch()
-
-
 def param(name: str, path: str, default: str | None = None) -> model.Parameter:
     return model.Parameter(name=name, value_from=model.ValueFrom(path=path, default=default))
 
@@ -188,52 +167,6 @@ def test_a_task_stopped_while_its_inputs_are_fetched_never_begins(
     end = machine.end_of(task)
 
     assert (end.phase, end.stopped, end.message) == ("Failed", True, "stopped before it began")
-
-
-# --- logs ---------------------------------------------------------------------------------
-
-
-def test_logs_are_split_by_stream_and_complete(machine: Machine) -> None:
-    task = machine.start(shell("for i in $(seq 2000); do echo out$i; echo err$i >&2; done"))
-    machine.end_of(task)
-
-    lines = list(LogReader(machine.folder(task)).read(final=True))
-
-    assert [line.text for line in lines if line.stream == "stdout"] == [
-        f"out{i}" for i in range(1, 2001)
-    ]
-    assert [line.text for line in lines if line.stream == "stderr"] == [
-        f"err{i}" for i in range(1, 2001)
-    ]
-
-
-def test_the_result_is_the_end_of_a_long_output(machine: Machine) -> None:
-    end = machine.run(shell("head -c 1000000 /dev/zero | tr '\\0' x; echo; echo end"))
-
-    assert end.outputs is not None
-    assert end.outputs.result is not None
-    assert len(end.outputs.result) == 256 * 1024 - 1
-    assert end.outputs.result.endswith("x\nend")
-
-
-def test_a_log_past_its_cap_keeps_its_end_and_frees_the_rest(
-    isolation: str, tmp_path: Path
-) -> None:
-    with Machine(tmp_path / "data", isolation, log_cap=1 << 20) as machine:
-        if not machine.usable:
-            pytest.skip(f"no {isolation} on this machine: {machine.why}")
-        task = machine.start(shell("seq -w 4000000 | head -c 30000000; echo; sleep 0.5; echo end"))
-        machine.end_of(task)
-        log = machine.folder(task) / "main.stdout"
-
-        lines = [line.text for line in LogReader(machine.folder(task)).read(final=True)]
-
-        assert log.stat().st_size > 30_000_000
-        assert log.stat().st_blocks * 512 < 4 << 20
-        assert lines[-1] == "end"
-        numbers = [int(line) for line in lines[:-2]]
-        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-        assert len(numbers) > 50_000
 
 
 # --- scripts, environment -----------------------------------------------------------------

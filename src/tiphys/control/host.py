@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -33,13 +33,17 @@ from tiphys.engine.lifecycle import begin
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import NameTakenError
+from tiphys.runtimes.inline import InlineRuntime
 from tiphys.runtimes.local import LocalRuntime
-from tiphys.runtimes.staging import ArtifactStore
+from tiphys.runtimes.router import RouterRuntime
 from tiphys.scheduling import Resources
 from tiphys.spec.library import Library
 from tiphys.spec.model import ObjectMeta
 from tiphys.spec.parse import Bundle, Parsed
 from tiphys.store import ObjectRow, Store, WorkflowRow
+
+if TYPE_CHECKING:
+    from tiphys.artifacts import Repositories
 
 MIN_PODS = 8
 """At least so many small tasks run at once, however few cores there are."""
@@ -234,13 +238,18 @@ async def hosting(
     try:
         resources = HostResources(SecretFolder(data / "secrets"))
         resources.library = library = _with_stored(store, library)
-        runtime = LocalRuntime(
+        artifacts = _repositories(data, config, resources)
+        local = LocalRuntime(
             data,
             config=config.local(),
             resources=resources,
-            artifacts=_repositories(data, config, resources),
+            artifacts=artifacts,
             epoch=store.epoch,
         )
+        inline = InlineRuntime(
+            resources=resources, artifacts=artifacts, allow=config.egress.get("allow", ())
+        )
+        runtime = RouterRuntime(local, inline)
         control = Control(
             ledger=ledger,
             runtime=runtime,
@@ -250,8 +259,8 @@ async def hosting(
         )
         host = Host(data, store, ledger, control, resources=resources)
         await control.open()
-        if runtime.notice:
-            watcher.note(runtime.notice)
+        if local.notice:
+            watcher.note(local.notice)
         try:
             yield host
         finally:
@@ -274,7 +283,7 @@ def _with_stored(store: Store, library: Library) -> Library:
     )
 
 
-def _repositories(data: Path, config: Config, resources: HostResources) -> ArtifactStore:
+def _repositories(data: Path, config: Config, resources: HostResources) -> Repositories:
     from tiphys.artifacts import ConfigMapText, Repositories  # noqa: PLC0415 - slow to load
 
     def secret(namespace: str, name: str, key: str) -> bytes:

@@ -71,7 +71,8 @@ class _Attempt:
     run: Run
     command: cm.StartNode
     running: bool = False
-    stopping: bool = False
+    preempted: str = ""
+    """Why it is being stopped to make room."""
 
 
 class Control:
@@ -102,6 +103,7 @@ class Control:
         self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self._bell = asyncio.Event()
         self._settling: list[asyncio.Future[None]] = []
+        self._alarm: asyncio.TimerHandle | None = None
         self._ended: dict[str, asyncio.Event] = {}
         self._warned: set[str] = set()
         self._turn = Turn()
@@ -222,7 +224,12 @@ class Control:
             case TaskEnded():
                 self._release(result.id)
                 self._turn.ended.append(result.id)
-                event = _node_ended(result, node, number)
+                if attempt.preempted and result.stopped:
+                    event = ev.NodePreempted(
+                        at=result.at, node=node, attempt=number, message=attempt.preempted
+                    )
+                else:
+                    event = _node_ended(result, node, number)
         self._inbox.append((run.uid, event))
 
     def _release(self, attempt: AttemptId) -> None:
@@ -311,20 +318,37 @@ class Control:
 
     def _plan(self, now: float) -> None:
         """Ask the scheduler what may start; note on each node that it was let in."""
-        for work_id in self._scheduler.plan(now).starts:
+        plan = self._scheduler.plan(now)
+        for preemption in plan.preempts:
+            victim = self._attempts[preemption.victim]
+            victim.preempted = preemption.text
+            self._turn.stops.append(preemption.victim)
+            self._watcher.note(preemption.text)
+        for work_id in plan.starts:
             attempt = self._attempts[work_id]
             node = attempt.run.nodes[attempt.command.node]
             attempt.running = True
             node.ours.admitted = True
             self._changed(attempt.run, (node,))
             self._turn.starts.append(make_task(attempt.run, attempt.command, now))
+        self._plan_again(now)
+
+    def _plan_again(self, now: float) -> None:
+        """Have the scheduler asked again when time alone changes its mind."""
+        at = self._scheduler.wake_at()
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if at is not None:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(max(0.0, at - now), self._bell.set)
 
     def _stop(self, key: AttemptId) -> None:
         attempt = self._attempts.get(key)
         if attempt is None:
             return
         if attempt.running:
-            attempt.stopping = True
+            attempt.preempted = ""
             self._turn.stops.append(key)
         else:
             self._scheduler.withdraw(WorkId(key))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tiphys.engine import leaf, locks, metric
+from tiphys.engine.abandon import abandon
 from tiphys.engine.dagphase import dag_phase
 from tiphys.engine.hook import Hooks, check, has_hooks
 from tiphys.engine.loop import expand_loop, expands, passes
@@ -69,6 +70,15 @@ class DagFrame:
     open: int
     ready: deque[tuple[TaskState, model.DAGTask]] = field(default_factory=deque)
     begun: bool = False
+
+    def started_nodes(self) -> Iterable[Node]:
+        """Give the nodes of the tasks, and their hooks."""
+        for state in self.tasks.values():
+            if state.node is not None:
+                yield state.node
+            yield from state.members
+            for hooks in state.hooks.values():
+                yield from hooks.started.values()
 
     def pump(self, run: Run) -> None:
         """Begin, or start what may be started."""
@@ -535,5 +545,7 @@ def _end(run: Run, frame: DagFrame, phase: Phase, message: str | None) -> None:
     run.parked.pop(frame, None)
     set_phase(run, frame.node, phase, message)
     leaf.end_daemons(run, frame.node.id)
+    if phase is not Phase.SUCCEEDED:
+        abandon(run, frame)
     if frame.template.metrics is not None:
         metric.emit_for_node(run, frame.node, frame.template.metrics)

@@ -8,6 +8,7 @@ Argo).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tiphys.core.duration import parse_duration
@@ -100,6 +101,10 @@ class Gate:
     def __init__(self, call: Call, prepared: Prepared, template: model.Template) -> None:
         self.call, self.prepared, self.template = call, prepared, template
         self.memo_asked = False
+
+    def started_nodes(self) -> Iterable[Node]:
+        """Nothing is started before the gate is passed."""
+        return ()
 
 
 def _begin_later(

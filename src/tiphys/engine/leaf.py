@@ -128,7 +128,8 @@ def queue(run: Run, node: Node) -> None:
         run.starts += 1
         run.header_changed = True
         node.ours.attempt = run.starts
-        node.ours.queued_at = run.now
+        if node.ours.queued_at is None:
+            node.ours.queued_at = run.now  # Kept when it is preempted: it does not lose its turn.
         run.touch(node)
     deadline_at = _deadline(run, node, leaf)
     if deadline_at is not None and node.phase is Phase.PENDING:

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tiphys.engine import leaf
 from tiphys.engine.command import AcquireLocks
 from tiphys.engine.ending import advance_end, execute_root, finish
 from tiphys.engine.event import RunStarted
 from tiphys.engine.globals import set_globals
 from tiphys.engine.lifecycle import step, watch_deadline
 from tiphys.engine.locks import lock_names
-from tiphys.engine.node import Node, NodeType
+from tiphys.engine.node import Node
 from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.run import drain, put_node
 from tiphys.engine.shield import shield
@@ -57,23 +56,6 @@ def _go_on(run: Run) -> None:
         advance_end(run)
     if not run.suspended:
         drain(run)
-        _end_orphans(run)
-
-
-_LEAVES = frozenset({NodeType.POD, NodeType.SUSPEND, NodeType.HTTP, NodeType.PLUGIN})
-
-
-def _end_orphans(run: Run) -> None:
-    """End leaves that nobody waits for any more: those of a group that ended in error before them.
-
-    Their templates cannot be worked out again without their group, so they cannot be attended to.
-    """
-    for node in list(run.nodes.values()):
-        attended = node.id in run.leaves or node.id in run.frames
-        if node.type in _LEAVES and not node.ended and not attended:
-            if node.ours.locked:
-                run.locked.add(node.id)
-            leaf.fail(run, node, "its group ended, and the server was restarted")
 
 
 def _hold_locks(run: Run) -> None:

@@ -7,6 +7,7 @@ does the expression agree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,10 @@ class RetryFrame:
         found = self.template.retry_strategy or self.prepared.retry
         assert found is not None
         return found
+
+    def started_nodes(self) -> Iterable[Node]:
+        """Give the attempt that is under way."""
+        return () if self.current is None else (self.current,)
 
     def pump(self, run: Run) -> None:
         """Begin, or go on where an earlier process left off."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tiphys.engine import leaf, locks, metric
+from tiphys.engine.abandon import abandon
 from tiphys.engine.hook import Hooks, check, has_hooks
 from tiphys.engine.loop import expand_loop, expands, passes
 from tiphys.engine.node import Node, NodeType, Phase
@@ -57,6 +58,13 @@ class StepsFrame:
     def groups(self) -> tuple[tuple[model.WorkflowStep, ...], ...]:
         """The groups of the template."""
         return self.template.steps or ()
+
+    def started_nodes(self) -> Iterable[Node]:
+        """Give the steps of the group, and their hooks."""
+        for child in self.children.values():
+            yield child.node
+            if child.hooks is not None:
+                yield from child.hooks.started.values()
 
     def pump(self, run: Run) -> None:
         """Open the next group if it is time, and start what may be started."""
@@ -431,5 +439,7 @@ def _end(run: Run, frame: StepsFrame, phase: Phase, message: str | None) -> None
     run.parked.pop(frame, None)
     set_phase(run, frame.node, phase, message)
     leaf.end_daemons(run, frame.node.id)
+    if phase is not Phase.SUCCEEDED:
+        abandon(run, frame)
     if frame.template.metrics is not None:
         metric.emit_for_node(run, frame.node, frame.template.metrics)
