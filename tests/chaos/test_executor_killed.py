@@ -73,8 +73,8 @@ class Scene:
 
     def shells(self) -> list[int]:
         """Give the tasks' own processes, their children left out."""
-        tasks = set(self.helm.tasks())
-        return [pid for pid in tasks if _parent(pid) not in tasks and os.getsid(pid) == pid]
+        (executor,) = self.helm.executors()
+        return [pid for pid in self.helm.tasks() if _parent_and_session(pid) == (executor, pid)]
 
     def finish(self) -> str:
         """Wait for the end; give the phase. Nothing may be left running.
@@ -86,17 +86,26 @@ class Scene:
         return str(self.helm.result("scene")["status"]["phase"])
 
 
-def _parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+def _parent_and_session(pid: int) -> tuple[int, int] | None:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]), int(fields[3])
 
 
-@pytest.fixture(params=["process", "auto"])
+@pytest.fixture
 def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(tmp_path, request.param)
+    made = Scene(tmp_path, getattr(request, "param", "process"))
     with made.helm:
         yield made
 
 
+both = pytest.mark.parametrize("scene", ["process", "auto"], indirect=True)
+"""With and without a sandbox, where this machine has one."""
+
+
+@both
 def test_what_ran_when_the_executor_was_killed_is_an_error_without_exit_code(scene: Scene) -> None:
     scene.begin()
 
@@ -112,6 +121,7 @@ def test_what_ran_when_the_executor_was_killed_is_an_error_without_exit_code(sce
     assert scene.begun() == WIDTH
 
 
+@both
 def test_lost_tasks_run_again_where_the_policy_says_so(scene: Scene) -> None:
     scene.begin(retry={"limit": 2, "retryPolicy": "Always"})
     lost = scene.attempts()
@@ -149,6 +159,7 @@ def test_executor_and_server_killed_together_leave_errors_for_the_next_server(
     assert scene.begun() == WIDTH
 
 
+@both
 def test_killed_tasks_fail_with_the_signals_exit_code(scene: Scene) -> None:
     scene.begin()
 

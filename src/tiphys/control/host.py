@@ -16,11 +16,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from tiphys.config import Config
+from tiphys.control.artifact import Artifacts
 from tiphys.control.loop import Control, Watcher
 from tiphys.control.record import Ledger, row_of
 from tiphys.control.recover import revive
@@ -41,9 +42,6 @@ from tiphys.spec.library import Library
 from tiphys.spec.model import ObjectMeta
 from tiphys.spec.parse import Bundle, Parsed
 from tiphys.store import ObjectRow, Store, WorkflowRow
-
-if TYPE_CHECKING:
-    from tiphys.artifacts import Repositories
 
 MIN_PODS = 8
 """At least so many small tasks run at once, however few cores there are."""
@@ -238,7 +236,7 @@ async def hosting(
     try:
         resources = HostResources(SecretFolder(data / "secrets"))
         resources.library = library = _with_stored(store, library)
-        artifacts = _repositories(data, config, resources)
+        artifacts = Artifacts(data, config, resources)
         local = LocalRuntime(
             data,
             config=config.local(),
@@ -280,26 +278,4 @@ def _with_stored(store: Store, library: Library) -> Library:
             **library.cluster_workflow_templates,
         },
         config_maps={**stored.config_maps, **library.config_maps},
-    )
-
-
-def _repositories(data: Path, config: Config, resources: HostResources) -> Repositories:
-    from tiphys.artifacts import ConfigMapText, Repositories  # noqa: PLC0415 - slow to load
-
-    def secret(namespace: str, name: str, key: str) -> bytes:
-        return (resources.secret(namespace, name) or {})[key]
-
-    def config_map(namespace: str, name: str) -> ConfigMapText | None:
-        found = resources.library.config_maps.get((namespace, name))
-        return (
-            None
-            if found is None
-            else ConfigMapText(data=found.data, annotations=found.metadata.annotations)
-        )
-
-    return Repositories(
-        root=data / "artifacts",
-        config=config.artifact_config(),
-        secrets=secret,
-        config_maps=config_map,
     )

@@ -220,12 +220,12 @@ class _Planner:
 
     def _copy(self, node: Node, now: float) -> Node:
         if node.id in self._reset:
-            return renewed(node, now)
+            return _renewed(node, now)
         outbound = tuple(each for each in node.outbound_nodes if each not in self._gone)
         return replace(node, outbound_nodes=outbound, ours=replace(node.ours))
 
 
-def renewed(node: Node, now: float) -> Node:
+def _renewed(node: Node, now: float) -> Node:
     """Give a copy of a composite node as if it had just been reached.
 
     Groups are running. Others are pending, where Argo has them running: the engine takes them up at

@@ -26,8 +26,7 @@ from tiphys.engine.scope import Facts, Scope, aggregate, artifacts_of, facts_of
 from tiphys.engine.steps import absent_outputs
 from tiphys.engine.throttle import FAIL_FAST, blocked, failed_fast
 from tiphys.errors import ExpressionError
-from tiphys.spec import model
-from tiphys.spec.expression import Depends, parse_depends
+from tiphys.spec import expression, model
 
 if TYPE_CHECKING:
     from tiphys.engine.resolve import Prepared
@@ -41,7 +40,7 @@ class TaskState:
 
     task: model.DAGTask
     needs: tuple[str, ...]
-    rule: Depends | None
+    rule: expression.Depends | None
     """None: every dependency must have gone well."""
     waits: int
     """Dependencies that have not ended."""
@@ -111,17 +110,17 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
     return node
 
 
-def _rule(task: model.DAGTask) -> tuple[tuple[str, ...], Depends | None]:
+def _rule(task: model.DAGTask) -> tuple[tuple[str, ...], expression.Depends | None]:
     if not task.depends:
         return tuple(dict.fromkeys(task.dependencies)), None
     if _PLAIN.fullmatch(task.depends):
         return tuple(dict.fromkeys(re.findall(r"[\w-]+", task.depends))), None
-    rule = parse_depends(task.depends)
+    rule = expression.parse_depends(task.depends)
     return rule.tasks, rule
 
 
 def _targets(
-    dag: model.DAGTemplate, rules: dict[str, tuple[tuple[str, ...], Depends | None]]
+    dag: model.DAGTemplate, rules: dict[str, tuple[tuple[str, ...], expression.Depends | None]]
 ) -> tuple[str, ...]:
     if dag.target:
         return tuple(name for name in dag.target.split(" ") if name)
@@ -131,7 +130,7 @@ def _targets(
 
 def _needed(
     tasks: dict[str, model.DAGTask],
-    rules: dict[str, tuple[tuple[str, ...], Depends | None]],
+    rules: dict[str, tuple[tuple[str, ...], expression.Depends | None]],
     targets: Iterable[str],
 ) -> dict[str, TaskState]:
     """Give the tasks that the targets need, each after what it depends on."""

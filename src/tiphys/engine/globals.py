@@ -14,8 +14,7 @@ from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.scope import timestamp
 from tiphys.engine.shield import shield, unshield
 from tiphys.errors import ExpressionError
-from tiphys.spec import model
-from tiphys.spec.expression import compile_expression
+from tiphys.spec import expression, model
 from tiphys.spec.template import compile_template, expand
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def set_metadata(run: Run) -> None:
 
 def _label(run: Run, name: str, text: str) -> str:
     try:
-        found = compile_expression(text).evaluate(expand(run.globals))
+        found = expression.compile_expression(text).evaluate(expand(run.globals))
     except ExpressionError as error:
         raise UnresolvedError(f"failed to evaluate label {name!r}: {error}") from None
     if not isinstance(found, str):

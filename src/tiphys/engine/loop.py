@@ -12,9 +12,7 @@ from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.scope import Overlay
 from tiphys.engine.shield import shield, unshield
 from tiphys.errors import ExpressionError
-from tiphys.spec import model
-from tiphys.spec.expression import evaluate_when
-from tiphys.spec.expression.gojson import dump
+from tiphys.spec import expression, model
 from tiphys.spec.template import compile_template
 
 S = TypeVar("S", model.WorkflowStep, model.DAGTask)
@@ -29,7 +27,7 @@ def expands(step: model.WorkflowStep | model.DAGTask) -> bool:
 
 def passes(when: str) -> bool:
     """Evaluate ``when``, its tags already resolved; no condition passes."""
-    return not when or evaluate_when(unshield(when))
+    return not when or expression.evaluate_when(unshield(when))
 
 
 def expand_loop(step: S, values: Mapping[str, str]) -> Iterator[S]:
@@ -154,10 +152,10 @@ def _describe(index: int, item: object) -> tuple[str, dict[str, str]]:
     if isinstance(item, dict):
         texts = {key: _text(value) for key, value in item.items()}
         own = {f"item.{key}": shield(text) for key, text in texts.items()}
-        own["item"] = shield(dump(dict(sorted(item.items())), html=False))
+        own["item"] = shield(expression.dump(dict(sorted(item.items())), html=False))
         described = ",".join(sorted(f"{key}:{text}" for key, text in texts.items()))
     elif isinstance(item, list):
-        own = {"item": shield(dump(item, html=False))}
+        own = {"item": shield(expression.dump(item, html=False))}
         described = "[" + " ".join(_text(each) for each in item) + "]"
     elif isinstance(item, str):
         own = {"item": shield(item)}
@@ -172,5 +170,5 @@ def _text(value: object) -> str:
     """Write an item as Argo does: as JSON, the quotes of a string taken off."""
     if isinstance(value, _Spelled):
         return str(value)
-    text = dump(value, html=False)
+    text = expression.dump(value, html=False)
     return text[1:-1] if isinstance(value, str) else text

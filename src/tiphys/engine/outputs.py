@@ -12,9 +12,7 @@ from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.scope import Scope
 from tiphys.engine.shield import shield, unshield
 from tiphys.errors import ExpressionError
-from tiphys.spec import model
-from tiphys.spec.expression import compile_expression
-from tiphys.spec.expression.goformat import text_of
+from tiphys.spec import expression, model
 from tiphys.spec.template import compile_template, expand
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ replace = msgspec.structs.replace
 
 def evaluate(text: str, scope: Mapping[str, object]) -> object:
     """Evaluate an expression over the flat names of ``scope``."""
-    found = compile_expression(unshield(text)).evaluate(expand(scope))
+    found = expression.compile_expression(unshield(text)).evaluate(expand(scope))
     return unshield(found) if isinstance(found, str) else found
 
 
@@ -67,7 +65,7 @@ def _value(source: model.ValueFrom, scope: Scope) -> str:
         found = evaluate(source.expression, scope)
         if found is None:
             raise UnresolvedError(f"expression '{source.expression}' gave nil")
-        return text_of(found)
+        return expression.text_of(found)
     if source.parameter:
         return unshield(resolve_variable(source.parameter, scope))
     return ""
@@ -112,7 +110,7 @@ def resolve_artifact(artifact: model.Artifact, scope: Scope) -> model.Artifact |
 
 
 def _artifact_by_expression(text: str, scope: Scope) -> model.Artifact:
-    program = compile_expression(text)
+    program = expression.compile_expression(text)
     view: dict[str, object] = dict(scope)
     known: dict[str, model.Artifact] = {}
     for path in program.paths:

@@ -2,8 +2,9 @@
 
 Pure. Plainly, it is the same workflow again. Memoized, pods of the old run that succeeded are taken
 over: they show as Skipped ("original pod: …") and keep their outputs, and everything else runs.
-What Argo leaves Pending to be started (pods that failed, requests, pauses) is left out here, for
-the engine makes it when it gets there.
+What Argo leaves Pending (steps and DAGs, pods that failed, requests, pauses) is left out here: the
+engine makes it when it gets there, and until then it takes up no room under a ``parallelism``. Of
+a retried node the last attempt is taken over, as the first one of the new run.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from dataclasses import dataclass
 import msgspec
 
 from tiphys.core.name import fnv1a32
-from tiphys.engine.again import renewed
-from tiphys.engine.lineage import COMPOSITE, Lineage, is_hook, was_daemon
+from tiphys.engine.lineage import Lineage, is_attempt, is_hook, was_daemon
 from tiphys.engine.node import Node, NodeType, Ours, Phase
 from tiphys.errors import ConflictError
 from tiphys.spec import model
@@ -106,64 +106,76 @@ def _fresh(workflow: model.Workflow) -> model.Workflow:
 
 
 class _Taker:
-    """Takes nodes over from one run to another."""
+    """Takes pods over from one run to another."""
 
     def __init__(self, old: str, new: str, lineage: Lineage, now: float) -> None:
         self._old, self._new = old, new
         self._lineage = lineage
         self._now = now
-        self._history = lineage.superseded()
+        self._names: dict[str, str] = {}
         self._ids: dict[str, str] = {}
-        self._taken: set[str] = set()
+        taken: set[str] = set()
         for node in lineage.nodes.values():
-            self._ids[node.id] = self._new_id(self._renamed(node.name))
+            name = self._names[node.id] = self._new_name(node)
+            self._ids[node.id] = _new_id(new, name, taken)
 
     def take(self) -> tuple[Node, ...]:
         """Give the nodes of the new run."""
-        handler = self._lineage.named(f"{self._old}.onExit")
-        gone: set[str] = set()
-        if handler is not None and is_hook(handler):
-            gone = self._lineage.below(handler, frozenset())
+        gone = self._left_behind()
         nodes = [node for node in self._lineage.nodes.values() if node.id not in gone]
-        return tuple(self._moved(found) for node in nodes if (found := self._converted(node)))
+        return tuple(found for node in nodes if (found := self._taken_over(node)))
 
-    def _converted(self, node: Node) -> Node | None:
-        """Give the node as it begins in the new run; None where it is to be made anew."""
-        if node.id in self._history and node.type is not NodeType.POD:
-            return node
-        if node.type in COMPOSITE:
-            return renewed(node, self._now)
+    def _left_behind(self) -> set[str]:
+        """Give what runs again even if it succeeded: the exit handler, hooks of nodes that run
+        again, and attempts that were followed by another."""
+        gone: set[str] = set()
+        for node in self._lineage.nodes.values():
+            if node.id in gone:
+                continue
+            if is_hook(node):
+                leaves = not any(self._succeeded(parent) for parent in node.ours.parents)
+            else:
+                leaves = is_attempt(node) and not self._is_last(node)
+            if leaves:
+                gone |= self._lineage.inside(node) | {node.id}
+        return gone
+
+    def _succeeded(self, node_id: str) -> bool:
+        node = self._lineage.nodes.get(node_id)
+        return node is not None and node.phase in {Phase.SUCCEEDED, Phase.SKIPPED}
+
+    def _is_last(self, attempt: Node) -> bool:
+        owner = self._lineage.owner(attempt)
+        return owner is None or self._lineage.attempts(owner)[-1] is attempt
+
+    def _taken_over(self, node: Node) -> Node | None:
+        """Give the node as it is in the new run; None where it is to be made anew."""
         if node.type is NodeType.CONTAINER:
             pod = self._lineage.owner(node)
-            return node if pod is not None and _is_done(pod) else None
-        if node.type is NodeType.POD and _is_done(node):
-            return self._skipped(node, f"{_TAKEN_OVER}{node.id}")
-        if node.type is NodeType.SKIPPED and node.message.startswith(_TAKEN_OVER):
-            return self._skipped(node, node.message)
-        return node if node.id in self._history else None
-
-    def _skipped(self, node: Node, message: str) -> Node:
+            return self._moved(node) if pod is not None and _is_done(pod) else None
+        if not _is_done(node):
+            return None
+        known = node.message.startswith(_TAKEN_OVER)
         return replace(
-            node,
+            self._moved(node),
             type=NodeType.SKIPPED,
             phase=Phase.SKIPPED,
-            message=message,
+            message=node.message if known else f"{_TAKEN_OVER}{node.id}",
             started_at=self._now,
             finished_at=self._now,
         )
 
     def _moved(self, node: Node) -> Node:
         """Give a copy under the new run's names and ids."""
-        ours, old_scope = node.ours, f"local/{self._old}"
-        is_root = node.name == self._old
+        scope, old_scope = node.template_scope, f"local/{self._old}"
+        ours = node.ours
+        name = self._names[node.id]
         return replace(
             node,
             id=self._ids[node.id],
-            name=self._renamed(node.name),
-            display_name=self._new if is_root else node.display_name,
-            template_scope=(
-                f"local/{self._new}" if node.template_scope == old_scope else node.template_scope
-            ),
+            name=name,
+            display_name=_shown(node, name),
+            template_scope=f"local/{self._new}" if scope == old_scope else scope,
             boundary_id=self._ids.get(node.boundary_id, ""),
             outbound_nodes=tuple(self._ids[each] for each in node.outbound_nodes),
             ours=Ours(
@@ -173,18 +185,41 @@ class _Taker:
             ),
         )
 
-    def _renamed(self, name: str) -> str:
-        return self._new + name.removeprefix(self._old)
+    def _new_name(self, node: Node) -> str:
+        """Give the name in the new run: that of the owner there, with the rest as it was.
 
-    def _new_id(self, name: str) -> str:
-        """Give the id of a node, as ``Run.node_id`` will: never one that is taken."""
-        wanted = base = self._new if name == self._new else f"{self._new}-{fnv1a32(name)}"
-        number = 2
-        while wanted in self._taken:
-            wanted, number = f"{base}-{number}", number + 1
-        self._taken.add(wanted)
-        return wanted
+        The attempt that is taken over is the first one there.
+        """
+        owner = self._lineage.owner(node)
+        if owner is None:
+            return self._new + node.name.removeprefix(self._old)
+        # Owners are made before what they own, so the name of this one is known.
+        around = self._names[owner.id]
+        if is_attempt(node) and self._is_last(node):
+            return f"{around}(0)"
+        return around + node.name.removeprefix(owner.name)
 
 
-def _is_done(pod: Node) -> bool:
-    return pod.phase is Phase.SUCCEEDED and not was_daemon(pod)
+def _shown(node: Node, name: str) -> str:
+    if node.display_name == node.name:
+        return name
+    head, opened, _ = node.display_name.rpartition("(")
+    return f"{head}(0)" if opened and is_attempt(node) else node.display_name
+
+
+def _new_id(run: str, name: str, taken: set[str]) -> str:
+    """Give the id of a node as ``Run.node_id`` will, but never one that is taken."""
+    wanted = base = run if name == run else f"{run}-{fnv1a32(name)}"
+    number = 2
+    while wanted in taken:
+        wanted, number = f"{base}-{number}", number + 1
+    taken.add(wanted)
+    return wanted
+
+
+def _is_done(node: Node) -> bool:
+    """Whether a pod need not run again; a daemon that served until its end must."""
+    if node.type is NodeType.SKIPPED:
+        return node.message.startswith(_TAKEN_OVER)
+    is_pod = node.type is NodeType.POD
+    return is_pod and node.phase is Phase.SUCCEEDED and not was_daemon(node)

@@ -22,7 +22,7 @@ from tiphys.engine.run import Call, HardError, Run, add_node, refuse, set_phase
 from tiphys.engine.shield import shield, unshield
 from tiphys.engine.throttle import no_room
 from tiphys.errors import ExpressionError, InvalidInputError
-from tiphys.spec.expression.goformat import text_of
+from tiphys.spec import expression
 
 if TYPE_CHECKING:
     from tiphys.engine.resolve import Prepared
@@ -164,7 +164,7 @@ def _facts(last: Node, *, missing_code: str) -> dict[str, str]:
     return {
         "lastRetry.exitCode": missing_code if code is None else code,
         "lastRetry.status": str(last.phase),
-        "lastRetry.duration": text_of(float(int(seconds))),
+        "lastRetry.duration": expression.text_of(float(int(seconds))),
         "lastRetry.message": shield(last.message),
     }
 

@@ -10,10 +10,7 @@ from typing import Any, Protocol
 from tiphys.errors import RuntimeFailure, TiphysError
 from tiphys.ports import Task
 from tiphys.runtimes.end import End
-from tiphys.spec import model
-from tiphys.spec.expression import compile_expression
-from tiphys.spec.expression.fault import Fault
-from tiphys.spec.expression.gojson import dump
+from tiphys.spec import expression, model
 
 
 class KeyLister(Protocol):
@@ -31,8 +28,8 @@ class KeyLister(Protocol):
 def process(task: Task, artifacts: KeyLister | None) -> End:
     """List, transform, and tell how it went."""
     try:
-        result = dump(_transformed(task, artifacts))
-    except (TiphysError, Fault) as error:
+        result = expression.dump(_transformed(task, artifacts))
+    except (TiphysError, expression.Fault) as error:
         message = f"unable to process data template: {error}"
         return End("Failed", message, model.Outputs(exit_code="1"))
     return End("Succeeded", outputs=model.Outputs(result=result, exit_code="0"))
@@ -51,7 +48,7 @@ def _transformed(task: Task, artifacts: KeyLister | None) -> object:
     value: object = artifacts.list_keys(whole, namespace=task.namespace)
     for number, step in enumerate(template.transformation):
         try:
-            value = compile_expression(step.expression).evaluate({"data": value})
+            value = expression.compile_expression(step.expression).evaluate({"data": value})
         except TiphysError as error:
             raise RuntimeFailure(f"transformation[{number}]: {error}") from error
     return value

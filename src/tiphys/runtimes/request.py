@@ -22,8 +22,7 @@ from tiphys.net.connection import Web
 from tiphys.net.egress import EgressPolicy
 from tiphys.ports import Resources, Task
 from tiphys.runtimes.end import End
-from tiphys.spec import model
-from tiphys.spec.expression import compile_expression
+from tiphys.spec import expression, model
 
 MAX_BODY = 1 << 20
 DEFAULT_SECONDS = 30
@@ -219,7 +218,7 @@ def _judge(request: model.HTTP, message: _Message, answer: _Answer) -> End:
             return End("Succeeded", outputs=outputs)
         text = f"received non-2xx response code: {answer.status}"
         return End("Failed", text, outputs=outputs)
-    found = compile_expression(condition).evaluate(_scope(request, message, answer))
+    found = expression.compile_expression(condition).evaluate(_scope(request, message, answer))
     if not isinstance(found, bool):
         raise ExpressionError(f"successCondition '{condition}' gave {found!r}, not true or false")
     if found:

@@ -18,16 +18,9 @@ from json.encoder import encode_basestring
 from typing import Final
 
 from tiphys.errors import ExpressionError, ExpressionLimitError
-from tiphys.spec.expression import Host, Program, compile_expression
-from tiphys.spec.expression.fault import Fault
-from tiphys.spec.expression.function import ARGO_FUNCTIONS
-from tiphys.spec.expression.goformat import quote
-from tiphys.spec.expression.gojson import dump
-from tiphys.spec.expression.host import DEFAULT_HOST
-from tiphys.spec.expression.jsonpath import json_path
-from tiphys.spec.expression.lexer import Kind, tokenize
+from tiphys.spec import expression
 
-__all__ = ["TaggedText", "compile_template", "expand", "json_path", "tags_of"]
+__all__ = ["TaggedText", "compile_template", "expand", "tags_of"]
 
 PLACEHOLDER: Final = "__argo__internal__placeholder-"
 """A value that is not known yet begins with this; it excuses a failing expression."""
@@ -56,7 +49,7 @@ class _Simple:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    program: Program
+    program: expression.Program
     late: tuple[tuple[str, ...], ...]
 
 
@@ -95,7 +88,7 @@ class TaggedText:
         allow_unresolved: bool,
         json_text: bool = False,
         strict_prefixes: tuple[str, ...] = (),
-        host: Host = DEFAULT_HOST,
+        host: expression.Host | None = None,
     ) -> str:
         """Fill in ``values`` (dotted keys).
 
@@ -115,7 +108,7 @@ class TaggedText:
                 else:
                     pieces.append(rule.other(tag))
             else:
-                pieces.append(rule.expression(tag))
+                pieces.append(rule.evaluate(tag))
         pieces.append(self.tail)
         return "".join(pieces)
 
@@ -131,7 +124,7 @@ class _Rule:
         allow: bool,
         json_text: bool,
         prefixes: tuple[str, ...],
-        host: Host,
+        host: expression.Host | None,
     ) -> None:
         self.values = values
         self.allow = allow
@@ -166,7 +159,7 @@ class _Rule:
         """Write a value as the inside of a JSON string, where the text is JSON."""
         return encode_basestring(value)[1:-1] if self.json_text else value
 
-    def expression(self, tag: _Expression) -> str:
+    def evaluate(self, tag: _Expression) -> str:
         """Run an expression tag."""
         prepared = tag.prepare(json_text=self.json_text)
         environment = self.expanded()
@@ -191,19 +184,19 @@ class _Rule:
     def expanded(self) -> dict[str, object]:
         """Give the values as nested maps, made at the first expression of a rendering."""
         if self.environment is None:
-            self.environment = {**ARGO_FUNCTIONS, **expand(self.values)}
+            self.environment = {**expression.ARGO_FUNCTIONS, **expand(self.values)}
         return self.environment
 
-    def result(self, program: Program, environment: dict[str, object]) -> object:
+    def result(self, program: expression.Program, environment: dict[str, object]) -> object:
         """Evaluate; nil is an error too."""
         try:
-            value = program.evaluate(environment, self.host)
+            value = program.evaluate(environment, self.host or expression.DEFAULT_HOST)
         except ExpressionLimitError:
             raise
         except ExpressionError as error:
             raise ExpressionError(f"failed to evaluate expression: {error}") from None
         if value is None:
-            raise ExpressionError(f"failed to evaluate expression {quote(program.text)}")
+            raise ExpressionError(f"failed to evaluate expression {expression.quote(program.text)}")
         return value
 
     def written(self, value: object) -> str:
@@ -211,8 +204,8 @@ class _Rule:
         if isinstance(value, str):
             return self.inside(value.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
         try:
-            return self.inside(dump(value))
-        except Fault as fault:
+            return self.inside(expression.dump(value))
+        except expression.Fault as fault:
             message = f"failed to marshal evaluated expression: {fault.message}"
             raise ExpressionError(message) from None
 
@@ -245,7 +238,7 @@ def _compile(text: str) -> TaggedText:
         if end < 0:
             raise ExpressionError(
                 f'Cannot find end tag="}}}}" in the template starting from '
-                f"{quote(text[start + 2 : start + 82])}"
+                f"{expression.quote(text[start + 2 : start + 82])}"
             )
         parts.append((text[position:start], _tag(text[start + 2 : end])))
         position = end + 2
@@ -279,7 +272,7 @@ def _unescaped(inside: str) -> str:
 
 def _prepare(text: str) -> _Prepared:
     try:
-        program = compile_expression(text)
+        program = expression.compile_expression(text)
     except ExpressionLimitError:
         raise
     except ExpressionError as error:
@@ -291,11 +284,11 @@ def _prepare(text: str) -> _Prepared:
     return _Prepared(program, late)
 
 
-def _words(text: str) -> list[tuple[Kind, str]]:
-    return [(token.kind, token.value) for token in tokenize(text)[:-1]]
+def _words(text: str) -> list[tuple[object, str]]:
+    return [(token.kind, token.value) for token in expression.tokenize(text)[:-1]]
 
 
-def _within(part: list[tuple[Kind, str]], whole: list[tuple[Kind, str]]) -> bool:
+def _within(part: list[tuple[object, str]], whole: list[tuple[object, str]]) -> bool:
     width = len(part)
     return any(whole[at : at + width] == part for at in range(len(whole) - width + 1))
 

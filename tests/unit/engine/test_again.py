@@ -593,6 +593,33 @@ def test_the_hooks_of_steps_that_are_opened_again_run_again() -> None:
     assert again.started == ["wf.inner[1].b", "wf.inner.onExit"]
 
 
+# --- room --------------------------------------------------------------------------------------
+
+
+def test_nodes_that_are_open_again_go_on_before_new_ones_want_their_room() -> None:
+    text = """
+- name: main
+  parallelism: 1
+  {kind}
+- name: two
+  steps:
+  - - {{name: one, template: leaf}}
+"""
+    dag = """dag:
+    failFast: false
+    tasks:
+    - {name: a, template: leaf}
+    - {name: b, template: two}"""
+    steps = """steps:
+  - - {name: a, template: leaf}
+    - {name: b, template: two}"""
+    for kind in (dag, steps):
+        again = retried(finished(text.format(kind=kind), {"a": FAIL, "one": FAIL}))
+
+        assert again.run.phase == "Succeeded"
+        assert sorted(name.rpartition(".")[2] for name in again.started) == ["a", "one"]
+
+
 # --- locks -----------------------------------------------------------------------------------
 
 

@@ -223,7 +223,7 @@ def test_a_retried_leaf_that_failed_is_tried_from_its_first_attempt() -> None:
     assert copy.run.phase == "Succeeded"
 
 
-def test_retried_steps_go_on_with_their_last_attempt() -> None:
+def test_of_retried_steps_the_last_attempt_is_taken_over_as_the_first() -> None:
     text = """
 - name: main
   retryStrategy: {limit: 1}
@@ -233,8 +233,61 @@ def test_retried_steps_go_on_with_their_last_attempt() -> None:
 """
     copy = again(finished(text, {"b": FAIL}))
 
-    assert copy.started == ["wf-x7k2p(1)[1].b"]
-    assert copy.phases()["wf-x7k2p(0)"] == "Failed"
+    assert copy.started == ["wf-x7k2p(0)[1].b"]
+    assert copy.phases()["wf-x7k2p(0)[0].a"] == "Skipped"
+    assert copy.run.node_named("wf-x7k2p(1)") is None
+    assert copy.run.phase == "Succeeded"
+
+
+def test_an_attempt_that_succeeded_is_taken_over_as_the_first() -> None:
+    text = """
+- name: main
+  steps:
+  - - {name: a, template: try}
+  - - {name: b, template: leaf}
+- name: try
+  retryStrategy: {limit: 2}
+  container: {image: x, command: [x]}
+"""
+    copy = again(finished(text, {"a": [FAIL, Outcome()], "b": FAIL}))
+
+    taken = copy.node("wf-x7k2p[0].a(0)")
+    assert (taken.phase, taken.display_name) == (Phase.SKIPPED, "a(0)")
+    assert copy.run.node_named("wf-x7k2p[0].a(1)") is None
+    assert copy.started == ["wf-x7k2p[1].b"]
+
+
+def test_the_hook_of_a_pod_that_runs_again_runs_again() -> None:
+    text = """
+- name: main
+  dag:
+    tasks:
+    - {name: good, template: leaf, onExit: bye}
+    - {name: bad, template: leaf, onExit: bye}
+- name: bye
+  container: {image: x, command: [x]}
+"""
+    copy = again(finished(text, {"bad": FAIL}))
+
+    assert copy.started == ["wf-x7k2p.bad", "wf-x7k2p.bad.onExit"]
+
+
+def test_what_is_not_reached_yet_takes_up_no_room() -> None:
+    text = """
+- name: main
+  parallelism: 1
+  dag:
+    tasks:
+    - {name: a, template: leaf}
+    - {name: b, template: two, depends: a.Failed}
+    - {name: c, template: leaf, depends: b}
+- name: two
+  steps:
+  - - {name: x, template: leaf}
+"""
+    copy = again(finished(text, {"a": FAIL, "c": FAIL}), {"a": FAIL})
+
+    assert copy.started == ["wf-x7k2p.a", "wf-x7k2p.c"]
     assert copy.run.phase == "Succeeded"
 
 

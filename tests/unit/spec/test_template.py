@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiphys.errors import ExpressionError
-from tiphys.spec.template import compile_template, expand, json_path, tags_of
+from tiphys.spec.expression import json_path
+from tiphys.spec.template import compile_template, expand, tags_of
 
 VALUES: dict[str, object] = {
     "inputs.parameters.x": "5",

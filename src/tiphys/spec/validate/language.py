@@ -6,7 +6,7 @@ import re
 
 from tiphys.core.duration import parse_duration, parse_duration_or_seconds
 from tiphys.errors import ExpressionError, InvalidInputError
-from tiphys.spec.expression import compile_expression, evaluate_when, parse_depends
+from tiphys.spec import expression
 from tiphys.spec.report import Report
 from tiphys.spec.yaml import Path
 
@@ -32,7 +32,7 @@ def check_expression(text: str, path: Path, report: Report) -> None:
     if "{{" in text:
         return
     try:
-        compile_expression(text.strip())
+        expression.compile_expression(text.strip())
     except ExpressionError as error:
         report.add(path, f"the expression cannot be read: {error}", code=error.code)
 
@@ -47,7 +47,7 @@ def check_when(text: str, path: Path, report: Report) -> None:
     words = ("word", "1", "true") if "{{" in text else ("",)
     for word in words:
         try:
-            evaluate_when(_TAG.sub(word, text))
+            expression.evaluate_when(_TAG.sub(word, text))
         except ExpressionError as error:
             failure = error
         else:
@@ -62,7 +62,7 @@ def depends_references(text: str, path: Path, report: Report) -> tuple[tuple[str
     if "{{" in text:
         return ()
     try:
-        references = parse_depends(text).references
+        references = expression.parse_depends(text).references
     except ExpressionError as error:
         report.add(path, f"'depends' cannot be read: {error}", code=error.code)
         return ()

@@ -6,7 +6,7 @@ import pytest
 
 from tiphys.errors import ExpressionError, ExpressionLimitError
 from tiphys.spec.expression import compile_expression, evaluate_when, parse_depends
-from tiphys.spec.template import json_path
+from tiphys.spec.expression import json_path
 
 HUGE = {
     "nested brackets": "(" * 5000 + "1" + ")" * 5000,
