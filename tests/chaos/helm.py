@@ -165,11 +165,15 @@ class Helm:
             check=False,
         )
 
-    def submit(self, workflow: Mapping[str, Any]) -> str:
-        """Submit a workflow; give its name."""
+    def write(self, workflow: Mapping[str, Any]) -> str:
+        """Write a workflow to a file; give its path."""
         path = self.folder / f"{workflow['metadata']['name']}.json"
         path.write_text(json.dumps(workflow))
-        done = self("submit", str(path))
+        return str(path)
+
+    def submit(self, workflow: Mapping[str, Any]) -> str:
+        """Submit a workflow; give its name."""
+        done = self("submit", self.write(workflow))
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 

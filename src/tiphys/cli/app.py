@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, Entry] = {
     "server": Entry("life", "Run workflows as they come.", "server"),
     "submit": Entry("life", "Hand workflows to the server.", "submit"),
     "wait": Entry("life", "Wait until workflows have ended.", "wait"),
+    "watch": Entry("life", "Show workflows live until they have ended.", "watch"),
     "stop": Entry("life", "Stop workflows; exit handlers still run.", "stop"),
     "terminate": Entry("life", "End workflows at once.", "terminate"),
     "suspend": Entry("life", "Let nothing new start in workflows.", "suspend"),

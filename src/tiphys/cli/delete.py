@@ -43,10 +43,10 @@ def command(workflows: tuple[str, ...], **given: Any) -> None:
     data = data_folder()
     if not data.is_dir():
         raise NotFoundError(f"there is no store in {data}")
-    with Store.open(data, owner=not given["dry_run"]) as store:
+    with Store.open(data, owner=False) as store:
         chosen = _chosen(store, workflows, given)
-        if not given["dry_run"]:
-            _delete(store, data, chosen)
+    if not given["dry_run"]:
+        _delete(data, chosen)
     word = "would be deleted" if given["dry_run"] else "deleted"
     sys.stdout.write("".join(f"{row.name} {word}\n" for row in chosen))
     if not chosen:
@@ -70,15 +70,26 @@ def _chosen(store: Store, names: Sequence[str], given: dict[str, Any]) -> Sequen
     ]
 
 
-def _delete(store: Store, data: Path, chosen: Sequence[WorkflowSummary]) -> None:
-    from tiphys.store import Batch  # noqa: PLC0415
+def _delete(data: Path, chosen: Sequence[WorkflowSummary]) -> None:
+    """Delete what has ended in one go; what has not, or what a server keeps, one by one."""
+    from tiphys.cli.life import perform_here  # noqa: PLC0415
+    from tiphys.control.door import knock  # noqa: PLC0415
+    from tiphys.store import Batch, Store  # noqa: PLC0415
 
-    if not chosen:
+    caller = knock(data)
+    if caller is not None:
+        caller.close()
+    singly = [row for row in chosen if caller is not None or row.phase not in _ENDED]
+    for row in singly:
+        perform_here("delete", key=row.uid, force=True)
+    together = [row for row in chosen if row not in singly]
+    if not together:
         return
-    store.commit(Batch(deleted=[row.uid for row in chosen]))
-    for row in chosen:
-        # After the commit: logs without a workflow are only lost room, the other way round
-        # they would be lost logs.
-        shutil.rmtree(data / "attempts" / row.uid, ignore_errors=True)
-    while store.sweep():
-        pass
+    with Store.open(data, owner=True) as store:
+        store.commit(Batch(deleted=[row.uid for row in together]))
+        for row in together:
+            # After the commit: logs without a workflow are only lost room, the other way round
+            # they would be lost logs.
+            shutil.rmtree(data / "attempts" / row.uid, ignore_errors=True)
+        while store.sweep():
+            pass

@@ -28,7 +28,8 @@ _SELECTOR = click.option(
 )
 
 
-def _perform(op: str, **arguments: Any) -> Any:
+def perform_here(op: str, **arguments: Any) -> Any:
+    """Have one thing done, by the server or by this process."""
     from tiphys.control.server import Quiet, perform  # noqa: PLC0415
 
     watcher = Quiet(lambda text: sys.stderr.write(f"{text}\n"))
@@ -42,7 +43,7 @@ def _each(
     code = 0
     for name in workflows:
         try:
-            row = _perform(op, key=name, namespace=namespace_of(namespace), **arguments)
+            row = perform_here(op, key=name, namespace=namespace_of(namespace), **arguments)
         except ConflictError as error:
             sys.stderr.write(f"{name}: {error}\n")
             code = FAILED
@@ -77,7 +78,7 @@ def submit(files: tuple[str, ...], **given: Any) -> int:
         "labels": read_labels(given["labels"]),
         "priority": given["priority"],
     }
-    rows = _perform("submit", files=pack_files(read_files(files)), overrides=overrides)
+    rows = perform_here("submit", files=pack_files(read_files(files)), overrides=overrides)
     if given["output"] == "json":
         from tiphys.cli.output import print_objects  # noqa: PLC0415
 
@@ -99,7 +100,7 @@ def submit(files: tuple[str, ...], **given: Any) -> int:
 def _wait_all(keys: tuple[str, ...], namespace: str = "") -> int:
     code = 0
     for key in keys:
-        row = _perform("wait", key=key, namespace=namespace)
+        row = perform_here("wait", key=key, namespace=namespace)
         sys.stderr.write(f"{row['name']} {row['phase']}\n")
         code = code if row["phase"] == "Succeeded" else FAILED
     return code
@@ -111,6 +112,28 @@ def _wait_all(keys: tuple[str, ...], namespace: str = "") -> int:
 def wait(workflows: tuple[str, ...], namespace: str | None) -> int:
     """Wait until WORKFLOW… have ended. Exits with 1 if one of them did not succeed."""
     return _wait_all(workflows, namespace_of(namespace))
+
+
+@click.command("watch")
+@workflow_argument(many=True)
+@namespace_option
+@click.option("--log", is_flag=True, help="Show what the tasks write.")
+def watch(workflows: tuple[str, ...], namespace: str | None, log: bool) -> int:
+    """Show WORKFLOW… with the live tree until they have ended; with no server, run them here."""
+    from tiphys.cli.run import exit_code, show  # noqa: PLC0415
+    from tiphys.cli.watch import choose_watch  # noqa: PLC0415
+    from tiphys.config import RunOptions  # noqa: PLC0415
+    from tiphys.control.local import attend  # noqa: PLC0415
+    from tiphys.store import Store  # noqa: PLC0415
+
+    data = data_folder()
+    with Store.open(data, owner=False) as store:
+        rows = [store.workflow(name, namespace=namespace_of(namespace)) for name in workflows]
+    shown = choose_watch(RunOptions(data=data, log=log), quiet=False, data_on_stdout=False)
+    with shown:
+        finished = asyncio.run(attend(data, settings(), shown, [row.uid for row in rows]))
+    show(finished, None, shown)
+    return exit_code(finished)
 
 
 @click.command("stop")

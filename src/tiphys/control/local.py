@@ -11,6 +11,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from tiphys.config import Config, RunOptions
 from tiphys.control.door import Caller, Door, knock
@@ -28,7 +29,7 @@ from tiphys.spec.library import Library
 from tiphys.store import Store, WorkflowRow
 from tiphys.wire.argo import decode_node
 
-__all__ = ["Finished", "Watcher", "run_files"]
+__all__ = ["Finished", "Watcher", "attend", "run_files"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -116,21 +117,38 @@ async def _run_there(order: _Order, caller: Caller) -> list[Finished]:
     data, watcher = order.options.data, order.watcher
     watcher.note("another tiphys is at work in this data directory: it runs this as well")
     arguments = {"files": pack_files(order.files), "overrides": asdict(order.overrides)}
-    rows = await asyncio.to_thread(lambda: caller.ask("submit", **arguments))
-    uids = [row["uid"] for row in rows]
+    try:
+        rows = await asyncio.to_thread(lambda: caller.ask("submit", **arguments))
+    finally:
+        caller.close()
+    return await attend(data, order.config, watcher, [row["uid"] for row in rows])
+
+
+async def attend(
+    data: Path, config: Config, watcher: Watcher, uids: Sequence[str]
+) -> list[Finished]:
+    """Watch stored workflows to their end; where nobody runs them (any more), run them here."""
 
     def stop(strategy: ev.Shutdown) -> None:
+        caller = knock(data)
+        if caller is None:
+            return
         for uid in uids:
             with suppress(TiphysError, OSError):
                 caller.ask("stop", key=uid, strategy=strategy.value.lower())
+        caller.close()
 
     with Store.open(data, owner=False) as store:
         with _Interrupts(stop, watcher):
             over = await follow(data, store, uids, watcher)
         if over:
             return [_stored(store, uid) for uid in uids]
-    async with hosting(data, order.config, order.library, watcher) as host:
-        return await _host(host, host.recover(), watcher)
+    own = _Own(watcher)
+    own.uids.update(uids)
+    async with hosting(data, config, Library(namespace=config.namespace), own) as host:
+        runs = [run for run in host.recover() if run.uid in own.uids]
+        await _host(host, runs, own)
+        return [_stored(host.store, uid) for uid in uids]
 
 
 def _stored(store: Store, uid: str) -> Finished:

@@ -115,14 +115,14 @@ class _Taker:
         self._names: dict[str, str] = {}
         self._ids: dict[str, str] = {}
         taken: set[str] = set()
+        gone = self._left_behind()
         for node in lineage.nodes.values():
-            name = self._names[node.id] = self._new_name(node)
-            self._ids[node.id] = _new_id(new, name, taken)
+            if node.id not in gone:
+                self._ids[node.id] = _new_id(new, self._new_name(node), taken)
 
     def take(self) -> tuple[Node, ...]:
         """Give the nodes of the new run."""
-        gone = self._left_behind()
-        nodes = [node for node in self._lineage.nodes.values() if node.id not in gone]
+        nodes = [node for node in self._lineage.nodes.values() if node.id in self._ids]
         return tuple(found for node in nodes if (found := self._taken_over(node)))
 
     def _left_behind(self) -> set[str]:
@@ -177,7 +177,7 @@ class _Taker:
             display_name=_shown(node, name),
             template_scope=f"local/{self._new}" if scope == old_scope else scope,
             boundary_id=self._ids.get(node.boundary_id, ""),
-            outbound_nodes=tuple(self._ids[each] for each in node.outbound_nodes),
+            outbound_nodes=(),
             ours=Ours(
                 parents=tuple(self._ids[each] for each in ours.parents if each in self._ids),
                 seq=ours.seq,
@@ -190,14 +190,18 @@ class _Taker:
 
         The attempt that is taken over is the first one there.
         """
+        known = self._names.get(node.id)
+        if known is not None:
+            return known
         owner = self._lineage.owner(node)
         if owner is None:
-            return self._new + node.name.removeprefix(self._old)
-        # Owners are made before what they own, so the name of this one is known.
-        around = self._names[owner.id]
-        if is_attempt(node) and self._is_last(node):
-            return f"{around}(0)"
-        return around + node.name.removeprefix(owner.name)
+            name = self._new + node.name.removeprefix(self._old)
+        elif is_attempt(node) and self._is_last(node):
+            name = f"{self._new_name(owner)}(0)"
+        else:
+            name = self._new_name(owner) + node.name.removeprefix(owner.name)
+        self._names[node.id] = name
+        return name
 
 
 def _shown(node: Node, name: str) -> str:

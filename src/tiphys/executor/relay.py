@@ -13,11 +13,9 @@ import threading
 import time
 from contextlib import suppress
 
-from tiphys.executor.stream import Stream
+from tiphys.executor.stream import MUCH, Stream
 
 PAUSE = 0.005
-MUCH = 16 * 1024
-"""Bytes of one pipe in one turn that make it a flood: a quarter of what a pipe holds."""
 
 
 class Relay:

@@ -28,6 +28,8 @@ MARK = struct.Struct("<Qd")
 STREAMS = ("stdout", "stderr")
 MOST = 1024 * 1024
 """Bytes moved in one turn, so that a flood does not keep the others waiting."""
+MUCH = 16 * 1024
+"""Bytes at once that make a flood: a quarter of what a pipe holds."""
 _COUNT = struct.Struct("i")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -51,6 +53,7 @@ class Stream:
         "_seen",
         "_size",
         "_spliced",
+        "_wide",
         "reader",
         "stuck",
         "writer",
@@ -66,6 +69,7 @@ class Stream:
         self._size = self._seen = self._punched = 0
         self._marked = False
         self._spliced = True
+        self._wide = False
         self._held = b""
         self._lock = Lock()
 
@@ -78,13 +82,22 @@ class Stream:
             if self.reader < 0:
                 return 0
             try:
-                return self._move()
+                moved = self._move()
             except OSError as error:
                 if error.errno in _FULL:
                     raise
                 # A broken disk, a removed folder: the task goes on without a log.
                 self._give_up()
                 return 0
+            if moved >= MUCH and not self._wide:
+                self._widen()
+            return moved
+
+    def _widen(self) -> None:
+        # Twice as fast for a flood. The kernel allows an ordinary user only some of these.
+        self._wide = True
+        with suppress(OSError):
+            fcntl.fcntl(self.reader, fcntl.F_SETPIPE_SZ, MOST)
 
     def _give_up(self) -> None:
         if self._log >= 0:

@@ -14,14 +14,19 @@ from enum import StrEnum
 
 import msgspec
 
-from tiphys.errors import InvalidInputError
+from tiphys.core.duration import parse_duration_or_seconds
+from tiphys.errors import InvalidInputError, SpecError
 from tiphys.scheduling.queue import DEFAULT
+from tiphys.scheduling.queue_file import resources
 from tiphys.scheduling.resource import NOTHING, Resources
 from tiphys.scheduling.work import Gang, Work, WorkId
+from tiphys.spec import yaml
 
-ANNOTATION = "tiphys.io/admission"
+ANNOTATION = "tiphys.dev/admission"
 MAX_RESOURCES = "kueue.k8s.io/max-resources"
-HOLD = "tiphys.io/hold-while-suspended"
+HOLD = "tiphys.dev/hold-while-suspended"
+HOLD_SECONDS = 3600.0
+"""How long a paused workflow that asks to keeps what it holds, where it gives no time itself."""
 
 
 class Unit(StrEnum):
@@ -70,8 +75,51 @@ def reservation(
     )
 
 
+def max_resources(annotations: Mapping[str, str]) -> Resources | None:
+    """Read the declared maximum: ``cpu=4,memory=8Gi``, or the same as YAML or JSON."""
+    text = annotations.get(MAX_RESOURCES, "").strip()
+    if not text:
+        return None
+    where = f"annotation {MAX_RESOURCES}: "
+    found = resources(_amounts(text, where), where).positive()
+    if not found.items:
+        raise InvalidInputError(f"{where}it names no resource")
+    return found
+
+
+def _amounts(text: str, where: str) -> Mapping[str, object]:
+    if "=" in text and not text.startswith("{"):
+        pairs = [part.partition("=") for part in text.replace("\n", ",").split(",") if part.strip()]
+        return {name.strip(): amount.strip() for name, _, amount in pairs}
+    try:
+        documents = yaml.load(text.encode(), file="")
+    except SpecError as error:
+        raise InvalidInputError(f"{where}{text[:60]!r} cannot be read") from error
+    value = documents[0].value if len(documents) == 1 else None
+    # A whole pod's ``resources`` is what people have at hand to copy.
+    for key in ("resources", "requests"):
+        if isinstance(value, dict) and isinstance(value.get(key), dict):
+            value = value[key]
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{where}expected amounts such as cpu=4,memory=8Gi")
+    return value
+
+
+def hold_seconds(annotations: Mapping[str, str]) -> float:
+    """How long the workflow keeps its reservation while it pauses: ``true``, ``false``, ``30m``."""
+    text = annotations.get(HOLD, "").strip()
+    if text.lower() in ("", "false"):
+        return 0.0
+    if text.lower() == "true":
+        return HOLD_SECONDS
+    try:
+        return max(0.0, parse_duration_or_seconds(text))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"annotation {HOLD}: {error}") from error
+
+
 _QUEUE_KEYS = (
-    "tiphys.io/queue",
+    "tiphys.dev/queue",
     "kueue.x-k8s.io/queue-name",
     "scheduling.volcano.sh/queue-name",
 )

@@ -45,10 +45,12 @@ def incomplete(work: Work, gangs: GangBook) -> Wait:
     return Wait(GangIncomplete(gang.name, gang.min_member, present))
 
 
-def inside(work: Work, pool: Pool) -> Wait:
-    """Why a work of a workflow that is admitted as a whole waits."""
+def inside(work: Work, pool: Pool, held_up: Wait | None) -> Wait:
+    """Why a work of a workflow that is admitted as a whole waits: perhaps its reservation does."""
     if not pool.admitted:
-        return Wait(WorkflowNotAdmitted(work.workflow))
+        if held_up is None:
+            return Wait(WorkflowNotAdmitted(work.workflow))
+        return Wait(WorkflowNotAdmitted(work.workflow, held_up.text), held_up.expected_start)
     for name, amount in work.requests.items:
         if amount > pool.room.get(name, 0):
             return Wait(PoolFull(work.workflow, name, amount, pool.room.get(name, 0)))

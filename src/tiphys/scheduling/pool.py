@@ -18,7 +18,7 @@ from tiphys.scheduling.work import Work, WorkId
 class Pool:
     """What one workflow holds, and who waits inside."""
 
-    __slots__ = ("_waiting", "admitted", "reservation", "room", "running", "waiting")
+    __slots__ = ("_waiting", "admitted", "reservation", "room", "running", "started", "waiting")
 
     def __init__(self, reservation: Work) -> None:
         self.reservation = reservation
@@ -27,6 +27,7 @@ class Pool:
         self._waiting: list[tuple[Order, Work]] = []
         self.waiting: dict[WorkId, Work] = {}
         self.running: dict[WorkId, Work] = {}
+        self.started: dict[WorkId, float] = {}
 
     def too_large(self, needs: Needs) -> tuple[str, int, int] | None:
         """What of ``needs`` exceeds the declared maximum: name, asked, maximum."""
@@ -48,11 +49,19 @@ class Pool:
         work = self.running.pop(work_id, None)
         if work is None:
             return False
+        del self.started[work_id]
         for name, amount in work.requests.items:
             self.room[name] += amount
         return True
 
-    def start(self) -> list[WorkId]:
+    def run(self, work: Work, at: float) -> None:
+        """Account ``work`` as running inside."""
+        for name, amount in work.requests.items:
+            self.room[name] = self.room.get(name, 0) - amount
+        self.running[work.id] = work
+        self.started[work.id] = at
+
+    def start(self, now: float) -> list[WorkId]:
         """Start what fits inside, in order; small works pass large ones."""
         if not self.admitted:
             return []
@@ -62,10 +71,8 @@ class Pool:
             if work.id not in self.waiting:
                 continue
             if all(amount <= self.room.get(name, 0) for name, amount in work.requests.items):
-                for name, amount in work.requests.items:
-                    self.room[name] -= amount
                 del self.waiting[work.id]
-                self.running[work.id] = work
+                self.run(work, now)
                 started.append(work.id)
             else:
                 left.append((order, work))
@@ -116,10 +123,15 @@ class Pools:
         self.by_workflow[workflow].admitted = True
         self._dirty[workflow] = None
 
-    def start(self) -> list[WorkId]:
+    def adopt(self, pool: Pool, work: Work, at: float) -> None:
+        """Account ``work`` as running in ``pool`` already."""
+        pool.run(work, at)
+        self._of_work[work.id] = pool
+
+    def start(self, now: float) -> list[WorkId]:
         """Start what fits in the pools that changed."""
         dirty, self._dirty = self._dirty, {}
-        return [work_id for name in dirty for work_id in self.by_workflow[name].start()]
+        return [work_id for name in dirty for work_id in self.by_workflow[name].start(now)]
 
     def pool_of(self, work_id: WorkId) -> Pool | None:
         """The pool in which a work waits or runs."""

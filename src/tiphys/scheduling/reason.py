@@ -98,6 +98,7 @@ class WorkflowNotAdmitted(msgspec.Struct, frozen=True, tag=True):
     """Its workflow is admitted as a whole, and its declared maximum is not free yet."""
 
     workflow: str
+    because: str = ""
 
 
 class PoolFull(msgspec.Struct, frozen=True, tag=True):
@@ -122,6 +123,38 @@ class DependencyPending(msgspec.Struct, frozen=True, tag=True):
     on: tuple[str, ...]
 
 
+class Paused(msgspec.Struct, frozen=True, tag=True):
+    """A pause of the workflow's own: somebody resumes it, or its time comes (the engine's word)."""
+
+    until: float | None = None
+
+
+class WorkflowSuspended(msgspec.Struct, frozen=True, tag=True):
+    """Somebody suspended the whole workflow: nothing new starts in it."""
+
+    workflow: str
+
+
+class ParallelismReached(msgspec.Struct, frozen=True, tag=True):
+    """Its workflow or template runs as many nodes at once as it allows itself."""
+
+    limit: int | None = None
+
+
+class BackingOff(msgspec.Struct, frozen=True, tag=True):
+    """It failed and is tried again at its time."""
+
+    until: float | None = None
+
+
+class Starting(msgspec.Struct, frozen=True, tag=True):
+    """It was let in; its process has not reported yet."""
+
+
+class NoServer(msgspec.Struct, frozen=True, tag=True):
+    """Nobody runs the workflow at the moment."""
+
+
 class ImagePulling(msgspec.Struct, frozen=True, tag=True):
     """Its image is not here yet (said by the runtime)."""
 
@@ -144,6 +177,12 @@ Reason = (
     | PoolFull
     | LockHeld
     | DependencyPending
+    | Paused
+    | WorkflowSuspended
+    | ParallelismReached
+    | BackingOff
+    | Starting
+    | NoServer
     | ImagePulling
 )
 
@@ -213,8 +252,9 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             return f"waits for {', '.join(victims)} to stop"
         case NoSuchQueueAnyMore(queue):
             return f"queue {queue} is gone"
-        case WorkflowNotAdmitted(workflow):
-            return f"workflow {workflow} waits to be admitted as a whole"
+        case WorkflowNotAdmitted(workflow, because):
+            whole = f"workflow {workflow} waits to be admitted as a whole"
+            return f"{whole}: {because}" if because else whole
         case PoolFull(workflow, resource, asked, free):
             return (
                 f"needs {amount_text(resource, asked)}, workflow {workflow} has "
@@ -224,6 +264,19 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             return f"lock {lock} is held" + (f" by {', '.join(holders)}" if holders else "")
         case DependencyPending(on):
             return f"depends on {', '.join(on)}"
+        case Paused(until):
+            return "waits to be resumed" if until is None else "pauses until its time"
+        case WorkflowSuspended(workflow):
+            return f"workflow {workflow} is suspended: `tiphys resume {workflow}` lets it go on"
+        case ParallelismReached(limit):
+            most = "" if limit is None else f" ({limit})"
+            return f"as many nodes run as parallelism allows{most}"
+        case BackingOff():
+            return "failed, and is tried again after its backoff"
+        case Starting():
+            return "was let in and is starting"
+        case NoServer():
+            return "no server is running: `tiphys server` or `tiphys wait` would run it"
         case ImagePulling(image):
             return f"image {image} is being pulled"
         case Unplaceable(resource, asked, capacity):

@@ -168,7 +168,7 @@ class Scheduler:
         pool, waiting = found
         self.withdraw(pool.reservation.id)
         for work in pool.running.values():
-            self.adopt(work, 0.0)
+            self.adopt(work, pool.started[work.id])
         for work in waiting:
             self.submit(work)
 
@@ -177,8 +177,20 @@ class Scheduler:
         self._gangs.declare(gang)
 
     def adopt(self, work: Work, started_at: float) -> None:
-        """Account ``work`` as running already: it was started before this scheduler was made."""
-        account = self._leaves[work.queue]
+        """Account ``work`` as running already: it was started before this scheduler was made.
+
+        Work of a queue that is gone is counted against the machine alone. A workflow that is
+        admitted as a whole and has running work was admitted before, and holds its maximum.
+        """
+        pool = self._pools.by_workflow.get(work.workflow)
+        if pool is not None and work is not pool.reservation:
+            if not pool.admitted:
+                self.withdraw(pool.reservation.id)
+                self.adopt(pool.reservation, started_at)
+                self._pools.admit(work.workflow)
+            self._pools.adopt(pool, work, started_at)
+            return
+        account = self._leaves.get(work.queue) or self._ledger.root
         self._count_in(account, work)
         self._run(account, work, started_at)
         if work.group:
@@ -255,17 +267,19 @@ class Scheduler:
             self._fill(now, starts)
         preempts = self._make_room(starts) if self._hopeful else ()
         if self._pools.by_workflow:
-            return self._with_pools(starts, preempts)
+            return self._with_pools(now, starts, preempts)
         return Plan(tuple(starts), preempts)
 
-    def _with_pools(self, starts: list[WorkId], preempts: tuple[Preemption, ...]) -> Plan:
+    def _with_pools(
+        self, now: float, starts: list[WorkId], preempts: tuple[Preemption, ...]
+    ) -> Plan:
         """Turn started reservations into admitted workflows, and start what waits inside."""
         held = {p.reservation.id: name for name, p in self._pools.by_workflow.items()}
         admitted = tuple(held[work_id] for work_id in starts if work_id in held)
         for workflow in admitted:
             self._pools.admit(workflow)
         works = [work_id for work_id in starts if work_id not in held]
-        return Plan((*works, *self._pools.start()), preempts, admitted)
+        return Plan((*works, *self._pools.start(now)), preempts, admitted)
 
     def _fill(self, now: float, starts: list[WorkId]) -> None:
         """Start what fits, queue by queue, until nothing in line can fit."""
@@ -519,7 +533,7 @@ class Scheduler:
         self._units, self._deadlines = {}, []
         self._build(tree, capacity)
         for old in running:
-            account = self._leaves.get(old.work.queue) or old.account
+            account = self._leaves.get(old.work.queue) or self._ledger.root
             self._count_in(account, old.work)
             self._run(account, old.work, old.started_at)
             self._running[old.work.id].stopping = old.stopping
@@ -541,7 +555,10 @@ class Scheduler:
         pool = self._pools.pool_of(work_id)
         if pool is not None:
             inside = pool.waiting.get(work_id)
-            return explain.inside(inside, pool) if inside is not None else None
+            if inside is None:
+                return None
+            held_up = None if pool.admitted else self.reason(pool.reservation.id, now)
+            return explain.inside(inside, pool, held_up)
         waiting = self._waiting.get(work_id)
         if waiting is None:
             return None

@@ -69,11 +69,11 @@ def test_an_estimate_follows_a_change() -> None:
 
 def test_the_unit_of_admission_is_read_from_option_then_annotation() -> None:
     assert unit_of({}) is Unit.POD
-    assert unit_of({"tiphys.io/admission": "layer"}) is Unit.LAYER
-    assert unit_of({"tiphys.io/admission": "layer"}, "workflow") is Unit.WORKFLOW
+    assert unit_of({"tiphys.dev/admission": "layer"}) is Unit.LAYER
+    assert unit_of({"tiphys.dev/admission": "layer"}, "workflow") is Unit.WORKFLOW
     assert unit_of({"kueue.k8s.io/max-resources": "cpu: 4"}) is Unit.WORKFLOW
     with pytest.raises(InvalidInputError, match="none of pod, layer, workflow"):
-        unit_of({"tiphys.io/admission": "node"})
+        unit_of({"tiphys.dev/admission": "node"})
 
 
 def test_a_layer_is_a_gang_of_all_its_works() -> None:
@@ -98,7 +98,7 @@ def test_the_queue_of_a_workflow_is_what_its_cluster_would_read() -> None:
     assert queue_of({}, {}) == "default"
     assert queue_of({"kueue.x-k8s.io/queue-name": "k"}, {}) == "k"
     assert queue_of({}, {"scheduling.volcano.sh/queue-name": "v"}) == "v"
-    assert queue_of({}, {"tiphys.io/queue": "t"}, "option") == "option"
+    assert queue_of({}, {"tiphys.dev/queue": "t"}, "option") == "option"
 
 
 def test_a_request_larger_than_the_machine_is_cut_with_words() -> None:

@@ -24,7 +24,7 @@ apiVersion: argoproj.io/v1alpha1
 kind: Workflow
 metadata:
   name: flow
-  annotations: {tiphys.io/queue: night}
+  annotations: {tiphys.dev/queue: night}
 spec:
   entrypoint: main
   templates:
