@@ -106,6 +106,9 @@ class Stream:
 
     def _move(self) -> int:
         if self._log < 0:
+            if not self._waiting():
+                # Meant for a stream that had this descriptor before: no reason to make a file.
+                return 0
             self._log = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             self._size = os.lseek(self._log, 0, os.SEEK_END)
         try:
@@ -212,6 +215,3 @@ class Stream:
         self.reader = self.writer = -1
         if self._log >= 0:
             os.close(self._log)
-            if not self._size:
-                with suppress(OSError):
-                    os.unlink(self._path)

@@ -2,15 +2,20 @@
 
 Pure and small: for each template the last durations are kept, and what is said of them is robust:
 the median, and a spread from the median of the deviations, so that one hung run does not spoil
-the rest. The store keeps ``History`` as it is.
+the rest. ``Memory`` is what a control loop keeps: it observes one node at a time, answers at once,
+and hands out what has changed for the store (one object of kind ``Estimate`` a template).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import msgspec
 
 KEPT = 64
 """Durations kept for each template: enough for a median, few enough to follow a change."""
+SAVE_SECONDS = 30.0
+"""How often what was learnt is put on record; a crash loses no more than that."""
 _SIGMA = 1.4826
 """Turns a median absolute deviation into a standard deviation, for bell-shaped durations."""
 
@@ -60,3 +65,75 @@ def median(values: list[float]) -> float:
     if len(ordered) % 2:
         return ordered[half]
     return (ordered[half - 1] + ordered[half]) / 2
+
+
+def key_of(template: str, owner: str = "") -> str:
+    """The name under which a template's durations are kept.
+
+    ``owner`` is the workflow template (or the workflow's own name before its random part) that
+    the template belongs to: ``main`` of one has nothing to do with ``main`` of another.
+    """
+    return f"{owner}/{template}" if owner else template
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """The body of a stored estimate."""
+
+    durations: list[float]
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Saved).decode
+
+
+class Memory:
+    """A history that answers at once and knows what of it is not on record yet."""
+
+    __slots__ = ("_dirty", "_known", "_since", "history", "saved_at")
+
+    def __init__(self, stored: Iterable[tuple[str, bytes]] = ()) -> None:
+        self.history = History()
+        self.saved_at = 0.0
+        self._known: dict[str, Estimate] = {}
+        self._since: dict[str, int] = {}
+        """Runs since what is known of a template was computed."""
+        self._dirty: dict[str, None] = {}
+        for name, body in stored:
+            try:
+                durations = _decode(body).durations
+            except msgspec.MsgspecError:
+                continue  # An estimate that cannot be read is only a lost guess.
+            self.history.durations[name] = durations[-KEPT:]
+
+    def observe(self, key: str, seconds: float) -> None:
+        """Remember one run that succeeded; cheap enough for every node."""
+        self.history.observe(key, max(0.0, seconds))
+        self._since[key] = self._since.get(key, 0) + 1
+        self._dirty[key] = None
+
+    def expect(self, key: str) -> Estimate | None:
+        """Say what the next run will take; behind by no more than an eighth of the runs known."""
+        known = self._known.get(key)
+        if known is not None and self._since.get(key, 0) <= known.count // 8:
+            return known
+        found = self.history.expect(key)
+        if found is not None:
+            self._known[key] = found
+            self._since[key] = 0
+        return found
+
+    def seconds(self, key: str) -> float | None:
+        """The expected duration alone, as ``Work.expected_seconds`` wants it."""
+        found = self.expect(key)
+        return None if found is None else found.seconds
+
+    def due(self, now: float) -> bool:
+        """Whether there is something to put on record, and it is time to."""
+        return bool(self._dirty) and now - self.saved_at >= SAVE_SECONDS
+
+    def take_changed(self, now: float) -> list[tuple[str, bytes]]:
+        """Give name and body of each estimate that changed since the last time."""
+        changed, self._dirty = self._dirty, {}
+        self.saved_at = now
+        kept = self.history.durations
+        return [(key, _encode(Saved([round(s, 3) for s in kept[key]]))) for key in changed]

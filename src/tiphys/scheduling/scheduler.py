@@ -160,6 +160,10 @@ class Scheduler:
             self._pools.close(held.workflow)
         return refusal
 
+    def reserved(self, workflow: str) -> bool:
+        """Whether a workflow holds its maximum as a whole, or waits for it."""
+        return workflow in self._pools.by_workflow
+
     def release(self, workflow: str) -> None:
         """Give a workflow's reservation back: it ended, or it pauses. Its running works stay."""
         found = self._pools.close(workflow)

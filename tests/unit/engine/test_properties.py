@@ -13,10 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tiphys.engine import event as ev
-from tiphys.engine.lifecycle import Effects, step
+from tiphys.engine.again import plan_retry, reopen
+from tiphys.engine.lifecycle import Effects, begin, step
 from tiphys.engine.node import ACTIVE, FULFILLED, Node, NodeType, Phase
+from tiphys.engine.resubmit import Memoized, plan_resubmit
 from tiphys.engine.run import Run
+from tiphys.engine.selector import parse_selector
 from tiphys.spec import model
+from tiphys.spec.merge import resolve_spec
 from tiphys.testing.harness import NOON, Harness, Outcome, Play, load
 
 CHILDREN = {NodeType.POD, NodeType.STEPS, NodeType.DAG}
@@ -312,3 +316,70 @@ def test_a_run_that_is_told_to_end_does_so_and_leaves_nothing_active(
     if told and strategy == "Terminate":
         assert run.finished_at == harness.run.now or run.finished_at >= NOON
         assert set(harness.started) == before
+
+
+LATER = 1000.0
+
+
+@QUICK
+@given(workflows(), SEEDS)
+def test_a_run_that_is_tried_again_ends_and_starts_nothing_that_had_succeeded(
+    workflow: dict[str, Any], seed: int
+) -> None:
+    first = Harness(json.dumps(workflow), by_chance(seed))
+    run = first.finish(limit=5_000)
+    now = first.now + LATER
+    chosen = Random(seed).choice(sorted(run.nodes))
+    plan = plan_retry(
+        run.nodes.values(),
+        name=run.name,
+        phase=run.phase,
+        now=now,
+        restart_successful=True,
+        selector=parse_selector(f"id={chosen}"),
+    )
+    fresh = fresh_run(run, run.workflow, now)
+    fresh.starts, fresh.outputs = run.starts, run.outputs
+    reopen(fresh, plan.kept, now=now, reset=plan.reset, removed=plan.removed)
+    again = Harness(fresh, by_chance(seed + 1))
+    again.now = now
+
+    again.finish(limit=5_000)
+
+    done = {node.name for node in plan.kept if node.phase is Phase.SUCCEEDED}
+    used = {node.ours.attempt for node in run.nodes.values()}
+    parents = {parent for node in fresh.nodes.values() for parent in node.ours.parents}
+    assert chosen in plan.removed
+    assert fresh.ended
+    assert all(node.phase in FULFILLED for node in fresh.nodes.values())
+    assert parents <= set(fresh.nodes)
+    assert done.isdisjoint(again.started)
+    assert max(Counter(again.started).values(), default=0) <= 1
+    assert used.isdisjoint(again.node(name).ours.attempt for name in again.started)
+
+
+@QUICK
+@given(workflows(), SEEDS)
+def test_a_memoized_copy_of_a_run_ends_and_starts_nothing_that_was_taken_over(
+    workflow: dict[str, Any], seed: int
+) -> None:
+    first = Harness(json.dumps(workflow), by_chance(seed))
+    run = first.finish(limit=5_000)
+    now = first.now + LATER
+    old = Memoized(nodes=run.nodes.values(), phase="Failed", suffix="x7k2p", now=now)
+    made, nodes = plan_resubmit(run.workflow, memoized=old)
+    fresh = fresh_run(run, made, now)
+    reopen(fresh, nodes, now=now)
+    copy = Harness(fresh, by_chance(seed + 1))
+    copy.now = now
+
+    copy.finish(limit=5_000)
+
+    assert fresh.ended
+    assert all(node.phase in FULFILLED for node in fresh.nodes.values())
+    assert {node.name for node in nodes}.isdisjoint(copy.started)
+
+
+def fresh_run(run: Run, workflow: model.Workflow, now: float) -> Run:
+    spec = resolve_spec(workflow, run.library)
+    return begin(workflow, spec, run.library, uid=run.uid, created_at=now)

@@ -1,7 +1,5 @@
 """Artifacts: where they lie, how they are packed, when they are deleted."""
 
-from __future__ import annotations
-
 from msgspec import field
 
 from tiphys.spec.model.base import Model

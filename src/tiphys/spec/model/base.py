@@ -2,9 +2,10 @@
 
 A scalar that Kubernetes lets people write as a number or as text is kept as text; the ``extra``
 mark tells `spec.parse` what it may turn into that text.
-"""
 
-from __future__ import annotations
+The modules of this package do without ``from __future__ import annotations``: msgspec would have to
+evaluate each of the thousand annotations as text, at every start of every command.
+"""
 
 from typing import Annotated, Any
 

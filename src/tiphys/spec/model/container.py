@@ -1,7 +1,5 @@
 """Containers and what they are made of."""
 
-from __future__ import annotations
-
 from msgspec import field
 
 from tiphys.spec.model.base import IntOrString, Model, Quantity

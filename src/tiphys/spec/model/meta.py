@@ -1,7 +1,5 @@
 """Metadata of objects, and selectors over it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import field

@@ -1,7 +1,5 @@
 """Parameters, and the bundles of parameters and artifacts."""
 
-from __future__ import annotations
-
 from tiphys.spec.model.artifact import Artifact
 from tiphys.spec.model.base import AnyString, Model
 from tiphys.spec.model.meta import ConfigMapKeySelector

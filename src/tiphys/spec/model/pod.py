@@ -1,7 +1,5 @@
 """Where a pod may run and under which settings."""
 
-from __future__ import annotations
-
 from tiphys.spec.model.base import IntOrString, Model
 from tiphys.spec.model.container import (
     AppArmorProfile,

@@ -1,7 +1,5 @@
 """Retry, locks, caches, metrics and cleaning up."""
 
-from __future__ import annotations
-
 from msgspec import field
 
 from tiphys.spec.model.base import Model, NumberText

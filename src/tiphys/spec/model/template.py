@@ -1,7 +1,5 @@
 """Templates: the units that a workflow is built of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import field
@@ -161,7 +159,7 @@ class WorkflowStep(Model, frozen=True, kw_only=True):
     arguments: Arguments = Arguments()
     continue_on: ContinueOn | None = None
     hooks: dict[str, LifecycleHook] = field(default_factory=dict)
-    inline: Template | None = None
+    inline: "Template | None" = None
     on_exit: str = ""
     template: str = ""
     template_ref: TemplateRef | None = None
@@ -180,7 +178,7 @@ class DAGTask(Model, frozen=True, kw_only=True):
     dependencies: tuple[str, ...] = ()
     depends: str = ""
     hooks: dict[str, LifecycleHook] = field(default_factory=dict)
-    inline: Template | None = None
+    inline: "Template | None" = None
     on_exit: str = ""
     template: str = ""
     template_ref: TemplateRef | None = None

@@ -1,7 +1,5 @@
 """Volumes of every kind, and claims on persistent ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import field

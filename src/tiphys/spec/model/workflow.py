@@ -1,7 +1,5 @@
 """The documents themselves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import field
