@@ -26,6 +26,7 @@ from tiphys.spec.report import Report
 
 if TYPE_CHECKING:
     from tiphys.artifacts.config import ArtifactConfig
+    from tiphys.scheduling.queue import Queue
 
 PROJECT_FILE = "tiphys.yaml"
 ISOLATIONS = ("auto", "sandbox", "process")
@@ -61,6 +62,8 @@ class Config(model.Model, frozen=True, kw_only=True):
     namespace: str = DEFAULT_NAMESPACE
     """Of workflows that name none."""
     capacity: Capacity = Capacity()
+    queues: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Queues by name, as in a queue plan (``scheduling.queue_file``)."""
     workflow_defaults: model.Workflow | None = None
     """Lies under every workflow."""
     artifact_repository: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -90,6 +93,14 @@ class Config(model.Model, frozen=True, kw_only=True):
             linger_seconds=self.linger_seconds,
             max_processes=self.max_processes,
         )
+
+    def queue_list(self) -> list[Queue]:
+        """Give the queues that the settings define."""
+        if not self.queues:
+            return []
+        from tiphys.scheduling.queue_file import read_queue_list  # noqa: PLC0415 - slow to load
+
+        return read_queue_list({"queues": self.queues})
 
     def artifact_config(self) -> ArtifactConfig:
         """Give the part about artifacts."""
@@ -212,6 +223,7 @@ def _checked(value: Any, source: str, document: yaml.Document | None) -> dict[st
     if not report.problems:
         _check_rules(clean, report)
         _check_artifacts(clean, report)
+        _check_queues(clean, report)
     if report.problems:
         raise ConfigError("\n".join(_line(problem, source) for problem in report.problems))
     checked: dict[str, Any] = clean
@@ -237,6 +249,25 @@ def _check_rules(value: Mapping[str, Any], report: Report) -> None:
         else:
             if too_small:
                 report.add(path, f"{text} is too little to run anything")
+
+
+def _check_queues(value: Mapping[str, Any], report: Report) -> None:
+    """Read each queue for itself, so that each mistake has its line; then all as a tree."""
+    if not value.get("queues"):
+        return
+    from tiphys.scheduling.queue_file import read_queue_list, tree_of  # noqa: PLC0415
+
+    found: list[Queue] = []
+    for name, spec in value.get("queues", {}).items():
+        try:
+            found += read_queue_list({"queues": {name: spec}})
+        except InvalidInputError as error:
+            report.add(("queues", name), str(error))
+    if not report.problems:
+        try:
+            tree_of(found)
+        except InvalidInputError as error:
+            report.add(("queues",), str(error))
 
 
 def _check_artifacts(value: Mapping[str, Any], report: Report) -> None:

@@ -6,6 +6,8 @@
     │   └── ConfigError        bad_config
     ├── ExpressionError    expression_error
     │   └── ExpressionLimitError   expression_limit
+    ├── UnauthenticatedError   unauthenticated: nobody we know asks
+    ├── ForbiddenError     forbidden: whoever asks may not have this done
     ├── NotFoundError      not_found
     ├── ConflictError      conflict
     │   └── NameTakenError     name_taken: a workflow of that name exists
@@ -99,6 +101,18 @@ class ExpressionLimitError(ExpressionError):
     """An expression is too long, too deep, or takes too many steps."""
 
     code = "expression_limit"
+
+
+class UnauthenticatedError(TiphysError):
+    """There is no token, or none that is known and still holds."""
+
+    code = "unauthenticated"
+
+
+class ForbiddenError(TiphysError):
+    """The role of whoever asks does not allow this."""
+
+    code = "forbidden"
 
 
 class NotFoundError(TiphysError):

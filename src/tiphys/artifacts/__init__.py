@@ -2,7 +2,7 @@
 
 `Repositories` is all that the rest of the program uses. Everything is synchronous and safe to call
 from many worker threads. Nothing of a task's own making (archives, links, keys, URLs) is trusted:
-`tree` writes, `beneath` opens, `egress` connects. The errors are `tiphys.errors.ArtifactError` and
+`tree` writes, `beneath` opens, `net` connects. The errors are `tiphys.errors.ArtifactError` and
 its kin.
 """
 

@@ -10,6 +10,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tiphys.errors import TiphysError
 
 Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
 LIMIT = 64 * 1024 * 1024
+PATIENCE = 1.0
 _NAME = "door"
 
 
@@ -40,6 +42,8 @@ class Door:
         self._path = folder / _NAME
         self._handlers = handlers
         self._server: asyncio.Server | None = None
+        self._answering: set[asyncio.Task[Any]] = set()
+        self._inode = 0
 
     async def open(self) -> None:
         """Listen; a socket that a dead process left behind is replaced."""
@@ -52,6 +56,7 @@ class Door:
         finally:
             os.close(folder)
         self._path.chmod(0o600)
+        self._inode = self._path.stat().st_ino
         sock.setblocking(False)
         self._server = await asyncio.start_unix_server(self._serve, sock=sock, limit=LIMIT)
 
@@ -59,14 +64,26 @@ class Door:
         """Stop listening."""
         if self._server is not None:
             self._server.close()
-            self._path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                # Another host may have come after us: its socket is not ours to remove.
+                if self._path.stat().st_ino == self._inode:
+                    self._path.unlink()
+        if self._answering:
+            # Whoever asked gets an answer, be it that we end.
+            await asyncio.wait(self._answering, timeout=PATIENCE)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while line := await reader.readline():
-                reply = await self._answer(line)
-                writer.write(msgspec.json.encode(reply) + b"\n")
-                await writer.drain()
+                task = asyncio.current_task()
+                assert task is not None
+                self._answering.add(task)
+                try:
+                    reply = await self._answer(line)
+                    writer.write(msgspec.json.encode(reply) + b"\n")
+                    await writer.drain()
+                finally:
+                    self._answering.discard(task)
         except (ConnectionError, asyncio.LimitOverrunError, ValueError, asyncio.CancelledError):
             pass  # The caller went away, or the host does.
         finally:

@@ -22,7 +22,7 @@ from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
 from tiphys.engine.node import Node, Phase
 from tiphys.engine.run import Run
-from tiphys.errors import InvalidInputError, StoreFullError
+from tiphys.errors import InvalidInputError, StoreError, StoreFullError
 from tiphys.ports import (
     AttemptId,
     Runtime,
@@ -104,6 +104,9 @@ class Control:
         self._bell = asyncio.Event()
         self._settling: list[asyncio.Future[None]] = []
         self._alarm: asyncio.TimerHandle | None = None
+        self._recovering = False
+        self._claims: list[tuple[Run, cm.AcquireLocks]] = []
+        """Locks that restored runs want but did not hold; asked for once all are restored."""
         self._ended: dict[str, asyncio.Event] = {}
         self._warned: set[str] = set()
         self._turn = Turn()
@@ -123,7 +126,8 @@ class Control:
         self._turn.headers[run.uid] = run
 
     def take(self, run: Run) -> None:
-        """Do what a restored run asks for."""
+        """Do what a restored run asks for; whoever held a lock before comes first."""
+        self._recovering = True
         self._gather(run, self._clock.now())
         self._bell.set()
 
@@ -161,10 +165,16 @@ class Control:
 
     async def serve(self) -> None:
         """Turn until cancelled."""
-        while True:
-            await self._bell.wait()
-            self._bell.clear()
-            await self.turn()
+        try:
+            while True:
+                await self._bell.wait()
+                self._bell.clear()
+                await self.turn()
+        except Exception as error:
+            for future in self._settling:
+                if not future.done():
+                    future.set_exception(error)
+            raise
 
     async def turn(self) -> None:
         """Do one turn: events, plan, one commit, perform."""
@@ -180,7 +190,11 @@ class Control:
                 if not future.done():
                     future.set_exception(error)
 
-        await self._ledger.commit(turn.changed, turn.headers, turn.removed, full)
+        try:
+            await self._ledger.commit(turn.changed, turn.headers, turn.removed, full)
+        except StoreError:
+            self._settling.extend(settling)  # ``serve`` tells them.
+            raise
         await self._perform(turn)
         self._announce(turn)
         for future in settling:
@@ -189,6 +203,10 @@ class Control:
 
     def _digest(self, now: float) -> None:
         """Step the engine for all that has happened, to the end."""
+        self._recovering = False
+        claims, self._claims = self._claims, []
+        for run, command in claims:
+            self._acquire(run, command, now)
         while self._results or self._inbox:
             touched: dict[str, Run] = {}
             while self._results:
@@ -268,7 +286,10 @@ class Control:
             case cm.WakeAt():
                 self._wake(run, command)
             case cm.AcquireLocks():
-                self._acquire(run, command, now)
+                if self._recovering and not command.held:
+                    self._claims.append((run, command))
+                else:
+                    self._acquire(run, command, now)
             case cm.ReleaseLocks():
                 self._grant(self._freed(run, command.holder), now)
             case cm.ReadMemo():

@@ -11,6 +11,7 @@ import msgspec
 
 from tiphys.control.submit import thaw
 from tiphys.engine import event as ev
+from tiphys.engine.again import reopen
 from tiphys.engine.event import Shutdown
 from tiphys.engine.lifecycle import begin
 from tiphys.engine.restore import restore
@@ -38,6 +39,8 @@ def revive(store: Store, row: WorkflowRow, control: Control, ledger: Ledger) -> 
         nodes = [decode_node(each.body) for each in store.nodes(row.uid)]
         control.add(run)
         if run.started_at is None:
+            if nodes:  # It is being retried, and had not got its locks yet.
+                reopen(run, nodes, now=control.now(), reset=())
             control.send(run.uid, ev.RunStarted(at=control.now()))
         else:
             restore(run, nodes, now=control.now())

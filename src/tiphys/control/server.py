@@ -159,7 +159,7 @@ async def perform(
     async with hosting(data, config, library, watcher) as host:
         defaults = config.workflow_defaults.spec if config.workflow_defaults else None
         desk = Desk(host, Service(host, defaults), stays=False)
-        host.recover(None if op == "wait" else _needed(host, op, arguments))
+        host.recover(_needed(host, op, arguments))
         host.start()
         await host.control.settle()
         answer = await desk.handlers()[op](arguments)
@@ -168,12 +168,15 @@ async def perform(
         return answer
 
 
-def _needed(host: Host, op: str, arguments: Mapping[str, Any]) -> Sequence[str]:
-    """Give the workflows that must be taken up for this: the one it is about, or none."""
+def _needed(host: Host, op: str, arguments: Mapping[str, Any]) -> Sequence[str] | None:
+    """Give the workflows that must be taken up for this; None is all."""
     if op in {"submit", "ping"}:
         return ()
+    if op == "wait":
+        return None
     row = host.store.workflow(arguments["key"], namespace=arguments.get("namespace", ""))
-    return (row.uid,)
+    # Locks are shared: others may hold what this one wants.
+    return None if b'"synchronization"' in row.spec else (row.uid,)
 
 
 def pack_files(files: Sequence[tuple[str, bytes]]) -> list[tuple[str, str]]:

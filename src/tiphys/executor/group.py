@@ -13,7 +13,6 @@ import os
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from tiphys.executor.protocol import Limits
 
@@ -249,7 +248,17 @@ def _write(path: str, text: str) -> None:
 
 
 def _read(path: str) -> str:
+    # Without a file object: it is read for every attempt.
     try:
-        return Path(path).read_text()
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return ""
+    try:
+        pieces = []
+        while piece := os.read(descriptor, 65536):
+            pieces.append(piece)
+        return os.fsdecode(b"".join(pieces))
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)

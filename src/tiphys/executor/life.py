@@ -50,6 +50,7 @@ class Life(msgspec.Struct):
     """Where each container of one attempt stands."""
 
     members: dict[str, _Member]
+    roles: dict[str, list[_Member]]
     stopping: bool = False
     ending: bool = False
     finished: bool = False
@@ -57,7 +58,11 @@ class Life(msgspec.Struct):
     @classmethod
     def of(cls, containers: Sequence[ContainerRun]) -> Life:
         """Return the life of an attempt that has not begun."""
-        return cls({run.name: _Member(run) for run in containers})
+        members = {run.name: _Member(run) for run in containers}
+        roles: dict[str, list[_Member]] = {"init": [], "main": [], "sidecar": []}
+        for member in members.values():
+            roles[member.run.role].append(member)
+        return cls(members, roles)
 
     def begin(self) -> list[Action]:
         """Return what to start first."""
@@ -118,7 +123,7 @@ class Life(msgspec.Struct):
         )
 
     def _of(self, role: str) -> list[_Member]:
-        return [member for member in self.members.values() if member.run.role == role]
+        return self.roles[role]
 
     def _advance(self) -> list[Action]:
         inits = self._of("init")

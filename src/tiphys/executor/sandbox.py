@@ -76,8 +76,12 @@ class Sandbox:
             self._leave()
 
     @contextmanager
-    def entered(self, namespace: int, mounts: Sequence[Mount], cwd: str) -> Iterator[None]:
-        """Be inside a view for the time of the block; ``mounts`` are for this time's child only."""
+    def entered(self, namespace: int, mounts: Sequence[Mount], cwd: str) -> Iterator[int]:
+        """Be inside a view for the time of the block; ``mounts`` are for this time's child only.
+
+        Gives the number of the mount namespace. To ask it of the child afterwards would be to wait
+        for its exec.
+        """
         sources: list[int] = []
         try:
             for mount in mounts:
@@ -89,7 +93,8 @@ class Sandbox:
                     _attach(mount, source)
             if cwd and not os.path.isdir(cwd):
                 os.makedirs(cwd, 0o755)
-            yield
+            here = os.stat("/proc/thread-self/ns/mnt") if mounts else os.fstat(namespace)
+            yield here.st_ino
         finally:
             for source in sources:
                 os.close(source)
@@ -106,12 +111,16 @@ class Sandbox:
             os.close(namespace)
             self._leave()
 
-    def look_into(self, namespace: int) -> tuple[bytes, list[str]]:
-        """Return the table of mounts of a view, and what lies in its /dev/shm."""
+    def open_signs(self, namespace: int) -> tuple[int, int]:
+        """Return descriptors of a view's table of mounts and of its /dev/shm.
+
+        They serve from outside: the first polls as changed once anything was mounted.
+        """
+        flags = os.O_RDONLY | os.O_CLOEXEC
         try:
             linux.enter_namespace(namespace, linux.CLONE_NEWNS)
-            with open("/proc/thread-self/mountinfo", "rb") as file:
-                return file.read(), os.listdir("/dev/shm")
+            table = os.open("/proc/thread-self/mountinfo", flags)
+            return table, os.open("/dev/shm", flags | os.O_DIRECTORY)
         finally:
             self._leave()
 

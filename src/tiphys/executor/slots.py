@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import queue
+import select
 import threading
 from contextlib import suppress
 from itertools import count
@@ -31,8 +32,9 @@ class Slot(msgspec.Struct):
 
     path: str
     namespace: int = -1
+    table: int = -1
+    shared: int = -1
     state: object = None
-    inside: object = None
 
     @property
     def upper(self) -> str:
@@ -63,7 +65,7 @@ class Slots:
         except queue.Empty:
             slot = Slot(str(self._folder / str(next(self._numbers))))
         slot.namespace = self._sandbox.build(slot.path)
-        slot.inside = self._sandbox.look_into(slot.namespace)
+        slot.table, slot.shared = self._sandbox.open_signs(slot.namespace)
         slot.state = _state(slot)
         return slot
 
@@ -103,7 +105,7 @@ class Slots:
             # The cheap question first: a task that wrote a file has mostly answered it.
             if slot.state != _state(slot):
                 return False
-            return slot.inside == self._sandbox.look_into(slot.namespace)
+            return not os.listdir(slot.shared) and not _is_mounted_to(slot)
         except OSError:
             return False
 
@@ -126,10 +128,18 @@ def _remove(path: str) -> None:
         remove_tree(path)
 
 
+def _is_mounted_to(slot: Slot) -> bool:
+    """Tell whether the table of mounts has changed since it was opened."""
+    poll = select.poll()
+    poll.register(slot.table, select.POLLPRI)
+    return bool(poll.poll(0))
+
+
 def _unbuild(slot: Slot) -> None:
-    if slot.namespace >= 0:
-        os.close(slot.namespace)
-        slot.namespace = -1
+    for descriptor in (slot.namespace, slot.table, slot.shared):
+        if descriptor >= 0:
+            os.close(descriptor)
+    slot.namespace = slot.table = slot.shared = -1
 
 
 def _state(slot: Slot) -> object:

@@ -32,8 +32,9 @@ def place_of(folder: str, container: str) -> Path:
 
 def spawn(
     run: ContainerRun, folder: str, pipes: tuple[int, int], sandbox: Sandbox | None, namespace: int
-) -> int:
-    """Start ``run`` and return its pid, which is also its session and process group."""
+) -> tuple[int, int]:
+    """Start ``run``; return its pid, which is also its session and process group, and the number
+    of its mount namespace, 0 for that of the executor."""
     if run.uid is not None:
         # Who opens /dev/stdout again needs the right to: the pipe goes to the user who writes.
         for pipe in pipes:
@@ -41,9 +42,9 @@ def spawn(
                 os.fchown(pipe, run.uid, -1)
     try:
         if sandbox is None:
-            return _execute(run, run.cwd or f"{folder}/work", pipes)
-        with sandbox.entered(namespace, run.mounts, run.cwd):
-            return _execute(run, run.cwd or "/", pipes)
+            return _execute(run, run.cwd or f"{folder}/work", pipes), 0
+        with sandbox.entered(namespace, run.mounts, run.cwd) as number:
+            return _execute(run, run.cwd or "/", pipes), number
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SpawnError(_reason(run, error)) from error
 

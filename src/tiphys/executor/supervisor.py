@@ -95,6 +95,9 @@ class Supervisor:
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
         self._ticking = False
+        self._peak = 0
+        self._bare: set[str] = set()
+        """Ended attempts of which no container's root was kept."""
 
     @property
     def idle(self) -> bool:
@@ -142,7 +145,10 @@ class Supervisor:
                 continue
             self._journal.note(Forgotten(name))
             self._committer.note(Forgotten(name))
-            self._discard(ended.folder)
+            if name in self._bare:
+                self._bare.discard(name)
+            else:
+                self._discard(ended.folder)
 
     def probe(self, request: Probe) -> None:
         """Run a command beside a container and report how it ended."""
@@ -183,6 +189,9 @@ class Supervisor:
                     self._slots.hand_over(slot, str(place_of(running.attempt.folder, name)))
             else:
                 self._slots.give_back(slot)
+
+    def _keeps_roots(self, running: Running) -> bool:
+        return any(running.runs[name].keep for name in running.slots)
 
     def record_lost(self) -> None:
         """Record as lost what an executor before this one had begun and not ended."""
@@ -270,7 +279,7 @@ class Supervisor:
         attempt = running.attempt
         pipes = running.watch.pipes(run)
         if attempt.isolation != "sandbox":
-            return spawn(run, attempt.folder, pipes, None, -1)
+            return spawn(run, attempt.folder, pipes, None, -1)[0]
         if self._slots is None:
             raise SpawnError("sandboxes cannot be made on this machine")
         try:
@@ -279,10 +288,8 @@ class Supervisor:
             raise SpawnError(f"cannot make a sandbox: {error}") from error
         running.slots[run.name] = slot
         running.watch.follow_into(slot.upper, run)
-        pid = spawn(run, attempt.folder, pipes, self._sandbox, slot.namespace)
-        number = survivors.namespace(pid)
-        if number is not None:
-            running.namespaces.add(number)
+        pid, number = spawn(run, attempt.folder, pipes, self._sandbox, slot.namespace)
+        running.namespaces.add(number)
         return pid
 
     def _stop(self, running: Running, reason: str, grace: float) -> None:
@@ -329,12 +336,17 @@ class Supervisor:
                 continue
             running, name = owner
             running.cpu_seconds += usage.ru_utime + usage.ru_stime
-            if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
-                # A child of vfork begins with our own peak: only what is above it is its own.
+            if self._is_its_own(usage.ru_maxrss):
                 running.memory_bytes = max(running.memory_bytes, usage.ru_maxrss * 1024)
             del running.pids[name]
             code = os.waitstatus_to_exitcode(status)
             self._note_exit(running, name, 128 - code if code < 0 else code, "")
+
+    def _is_its_own(self, kib: int) -> bool:
+        """Tell whether a child's peak of memory is its own: one of vfork begins with ours."""
+        if kib > self._peak:
+            self._peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return kib > self._peak
 
     def _note_exit(self, running: Running, name: str, code: int, error: str) -> None:
         oom = running.group is not None and code == 137 and running.group.ran_out_of_memory()
@@ -389,6 +401,8 @@ class Supervisor:
             running.memory_bytes,
             folder=attempt.folder,
         )
+        if not self._keeps_roots(running):
+            self._bare.add(attempt.id)
         if running.slots:
             self._put_away(running)
         self._commit_end(ended, running.watch.close())

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from tiphys.scheduling.work import Gang, Work, WorkId
 
 
@@ -87,6 +89,20 @@ class GangBook:
         for work in works:
             self.waiting.get(work.group, {}).pop(work.id, None)
             self.running.setdefault(work.group, {})[work.id] = work
+
+    def left(self, work: Work) -> None:
+        """A waiting member leaves; a loose gang is content with one less."""
+        gang = self.gangs.get(work.group)
+        if gang is not None and gang.loose:
+            least = max(1, gang.min_member - 1)
+            self.gangs[gang.name] = msgspec.structs.replace(gang, min_member=least)
+        self.remove(work)
+
+    def part(self, name: str) -> None:
+        """The gang runs: where it is loose its members are on their own from now on."""
+        gang = self.gangs.get(name)
+        if gang is not None and gang.loose:
+            del self.gangs[name]
 
     def remove(self, work: Work) -> None:
         """Forget ``work``; a gang without members is forgotten with its last one."""

@@ -154,7 +154,7 @@ class Gate:
                 # The number keeps a layer that is run again (a retry, a loop) apart.
                 self._formed += 1
                 name = f"{workflow}/{key}/{self._formed}"
-                self._scheduler.declare(Gang(name=name, min_member=together))
+                self._scheduler.declare(Gang(name=name, min_member=together, loose=True))
                 works = [msgspec.structs.replace(work, group=name) for work in works]
             for work in works:
                 refusal = self._scheduler.submit(work)

@@ -1,18 +1,21 @@
-"""Reads a queue plan: the plain data of a YAML or JSON file into a checked tree.
+"""Reads a queue plan: the plain data of a YAML or JSON file into a checked tree; and writes one.
 
 Pure: the caller has parsed the text. Two forms: ``queues:`` with one mapping for each queue (by
-name, or a list with ``name``), and Volcano ``Queue`` manifests, alone or as a list.
+name, or a list with ``name``), and Volcano ``Queue`` manifests, alone or as a list. A queue may
+begin from a preset (``preset: batch``) and change what it likes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 
-from tiphys.core.quantity import bytes_of, cpu_millis, parse_quantity
+from tiphys.core.quantity import bytes_of, cpu_millis, format_bytes, format_cpu, parse_quantity
 from tiphys.errors import InvalidInputError
+from tiphys.scheduling.preset import PRESETS
 from tiphys.scheduling.queue import DEFAULT, ROOT, Queue, QueueTree
 from tiphys.scheduling.resource import Resources
 
@@ -25,20 +28,66 @@ _NAMES = {
     "nominalQuota": "deserved",
     "preemption": "preempt",
 }
+_WRITTEN = {field: name for name, field in _NAMES.items() if field not in ("deserved", "preempt")}
+_PRESETS = {queue.name: queue for queue in PRESETS}
+_BYTES = ("memory", "ephemeral-storage")
 _KNOWN = frozenset(field.name for field in msgspec.structs.fields(Queue))
 
 
 def read_queues(document: object) -> QueueTree:
     """Read a queue plan; a ``default`` queue is added where there is none."""
-    queues = [_queue(name, spec) for name, spec in _specs(document)]
-    if all(queue.name != DEFAULT for queue in queues):
-        queues.append(Queue(name=DEFAULT))
-    return QueueTree(queues)
+    return tree_of(read_queue_list(document))
+
+
+def read_queue_list(document: object) -> list[Queue]:
+    """Read the queues of a plan, each checked for itself."""
+    return [read_queue(name, spec) for name, spec in _specs(document)]
+
+
+def tree_of(*layers: Iterable[Queue]) -> QueueTree:
+    """Make a tree; a queue of a later layer takes the place of one of the same name."""
+    queues: dict[str, Queue] = {}
+    for layer in layers:
+        named: dict[str, Queue] = {}
+        for queue in layer:
+            if queue.name in named:
+                raise InvalidInputError(f"queue {queue.name} is defined twice")
+            named[queue.name] = queue
+        queues |= named
+    queues.setdefault(DEFAULT, Queue(name=DEFAULT))
+    return QueueTree(queues.values())
+
+
+def queue_dict(queue: Queue) -> dict[str, Any]:
+    """Write a queue as a plan would: what is as by default is left out."""
+    written: dict[str, Any] = {"name": queue.name}
+    plain = Queue(name=queue.name)
+    for field in msgspec.structs.fields(Queue)[1:]:
+        value = getattr(queue, field.name)
+        if value == getattr(plain, field.name):
+            continue
+        key = _WRITTEN.get(field.name, field.name)
+        written[key] = amounts_dict(value) if isinstance(value, Resources) else value
+    built: dict[str, Any] = msgspec.to_builtins(written)
+    return built
+
+
+def amounts_dict(amounts: Resources) -> dict[str, str]:
+    """Write amounts as Kubernetes does."""
+    return {name: _written(name, amount) for name, amount in amounts.items}
+
+
+def _written(name: str, amount: int) -> str:
+    if name == "cpu":
+        return format_cpu(amount)
+    return format_bytes(amount) if name in _BYTES else str(amount)
 
 
 def resources(amounts: Mapping[str, Any], where: str = "") -> Resources:
     """Read amounts as Kubernetes writes them: cpu in cores, memory with its unit."""
     found: dict[str, int] = {}
+    if not isinstance(amounts, Mapping):
+        raise InvalidInputError(f"{where}expected amounts such as cpu: 8, memory: 16Gi")
     for name, value in amounts.items():
         try:
             found[name] = _amount(name, value)
@@ -50,7 +99,7 @@ def resources(amounts: Mapping[str, Any], where: str = "") -> Resources:
 def _amount(name: str, value: Any) -> int:
     if name == "cpu":
         return cpu_millis(value)
-    if name in ("memory", "ephemeral-storage"):
+    if name in _BYTES:
         return bytes_of(value)
     return int(parse_quantity(value))
 
@@ -73,11 +122,16 @@ def _specs(document: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _listed(queues: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if isinstance(queues, Mapping):
         for name, spec in queues.items():
+            if not isinstance(spec, Mapping | None):
+                raise InvalidInputError(f"queue {name}: a mapping is expected")
             yield str(name), spec or {}
         return
     if not isinstance(queues, list):
         raise InvalidInputError("queues: a mapping or a list is expected")
     for spec in queues:
+        if isinstance(spec, str):
+            yield spec, {"preset": spec}
+            continue
         if not isinstance(spec, Mapping) or "name" not in spec:
             raise InvalidInputError("queues: each queue needs a name")
         yield str(spec["name"]), spec
@@ -96,12 +150,17 @@ def _volcano(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def _queue(name: str, spec: Mapping[str, Any]) -> Queue:
-    values: dict[str, Any] = {"name": name, "parent": ROOT}
+def read_queue(name: str, spec: Mapping[str, Any]) -> Queue:
+    """Read one queue; its ``preset`` lies under what it says itself."""
+    values = _beginning(name, spec.get("preset"))
     for key, value in spec.items():
         field = _NAMES.get(key, key)
+        if key in ("preset", "name"):
+            continue
         if field not in _KNOWN:
-            raise InvalidInputError(f"queue {name}: {key} is not known")
+            close = get_close_matches(key, [*_KNOWN, *_NAMES], n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise InvalidInputError(f"queue {name}: {key} is not known{hint}")
         if field in _AMOUNTS:
             values[field] = resources(value or {}, f"queue {name}: {key}: ")
         elif value is not None:
@@ -115,6 +174,15 @@ def _queue(name: str, spec: Mapping[str, Any]) -> Queue:
     except msgspec.ValidationError as error:
         raise InvalidInputError(f"queue {name}: {error}") from error
     return Queue(**{**msgspec.structs.asdict(checked), **amounts})
+
+
+def _beginning(name: str, preset: object) -> dict[str, Any]:
+    if preset is None:
+        return {"name": name, "parent": ROOT}
+    if preset not in _PRESETS:
+        known = ", ".join(_PRESETS)
+        raise InvalidInputError(f"queue {name}: preset {preset!r} is none of {known}")
+    return {**msgspec.structs.asdict(_PRESETS[str(preset)]), "name": name}
 
 
 _Plain = msgspec.defstruct(

@@ -208,7 +208,9 @@ class Scheduler:
         if waiting is None:
             self.finished(work_id)
         elif isinstance(waiting, Work):
-            self._gangs.remove(waiting)
+            self._gangs.left(waiting)
+            if waiting.group in self._gangs.gangs and waiting.queue in self._leaves:
+                self._form(waiting.group, self._leaves[waiting.queue])
         elif waiting.gang:
             self._break_up(waiting, work_id)
         else:
@@ -515,6 +517,7 @@ class Scheduler:
         for work in list(self._gangs.waiting.get(entry.gang, {}).values()):
             account = self._leaves[work.queue]
             self._enter(account, Entry((work,), work.requests.items, self._order(work)))
+        self._gangs.part(entry.gang)
 
     def _break_up(self, unit: Entry, leaver: WorkId) -> None:
         """A member of a waiting gang leaves; the others may still be enough."""
@@ -522,10 +525,11 @@ class Scheduler:
         del self._units[unit.gang]
         for work in unit.works:
             if work.id == leaver:
-                self._gangs.remove(work)
+                self._gangs.left(work)
             else:
                 self._waiting[work.id] = work
-        self._form(unit.gang, self._leaves[unit.works[0].queue])
+        if unit.gang in self._gangs.gangs:
+            self._form(unit.gang, self._leaves[unit.works[0].queue])
 
     # -- changes of the frame ----------------------------------------------------------------
 

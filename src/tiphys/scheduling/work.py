@@ -52,3 +52,6 @@ class Gang(msgspec.Struct, frozen=True, kw_only=True):
     min_task_member: tuple[tuple[str, int], ...] = ()
     """Role and least count; ignored where ``min_member`` is below their sum."""
     min_resources: Resources | None = None
+    loose: bool = False
+    """Only the start is common: whoever leaves before is not missed, and once all run each is on
+    its own."""

@@ -385,7 +385,8 @@ def test_works_wait_until_their_workflow_is_admitted() -> None:
     assert scheduler.plan(1.0).starts == ()
     wait = scheduler.reason(WorkId("w1"))
     assert wait is not None
-    assert wait.reason == WorkflowNotAdmitted("wf")
+    assert isinstance(wait.reason, WorkflowNotAdmitted)
+    assert "admitted as a whole: needs 3 cpu, the machine has 2 cpu free" in wait.text
 
     scheduler.finished(WorkId("running"))
     assert scheduler.plan(2.0).starts == ("w1",)

@@ -1,0 +1,63 @@
+"""What every route needs: the host and its use cases, and who is asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.requests import HTTPConnection
+
+from tiphys.config import Config
+from tiphys.control.host import Host
+from tiphys.control.service import Service
+from tiphys.errors import UnauthenticatedError
+from tiphys.service.access import Identity
+from tiphys.service.audit import Audit
+from tiphys.service.cabinet import Cabinet
+from tiphys.service.tokens import TokenBook
+from tiphys.store import Store
+
+IDENTITY = "tiphys.identity"
+"""Where the guard (``api.guard``) leaves the bearer in a request's scope."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiContext:
+    """One for the life of a server."""
+
+    host: Host
+    service: Service
+    config: Config
+    cabinet: Cabinet
+    tokens: TokenBook
+    audit: Audit
+
+    @property
+    def store(self) -> Store:
+        """Everything that is on record."""
+        return self.host.store
+
+    def authenticate(self, request: HTTPConnection) -> Identity:
+        """Tell who asks; raise UnauthenticatedError where no token holds.
+
+        Every route is behind the guard, which has asked this already: the answer is at hand.
+        """
+        known = request.scope.get(IDENTITY)
+        if isinstance(known, Identity):
+            return known
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not secret.strip():
+            raise UnauthenticatedError("a bearer token is needed (Authorization: Bearer …)")
+        return self.tokens.identify(secret.strip())
+
+
+def build_context(host: Host, service: Service, config: Config) -> ApiContext:
+    """Make the context of a host that is up."""
+    cabinet = Cabinet(host.store)
+    return ApiContext(
+        host=host,
+        service=service,
+        config=config,
+        cabinet=cabinet,
+        tokens=TokenBook(host.store, cabinet, host.clock),
+        audit=Audit(host.store, cabinet, host.clock),
+    )

@@ -1,0 +1,209 @@
+"""The queues in force, and changing them while workflows run.
+
+Queues come from the settings and from the store, where ``tiphys queue`` keeps them; a stored queue
+takes the place of one of the settings. ``Queues`` is what a host has of them; without a host the
+command line uses it over a store of its own. Nothing here looks at the clock or the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from tiphys.errors import ConflictError, InvalidInputError, NotFoundError
+from tiphys.scheduling import Queue, QueueState, QueueTree, Resources, Scheduler
+from tiphys.scheduling.preset import fit
+from tiphys.scheduling.queue import DEFAULT, ROOT
+from tiphys.scheduling.queue_file import amounts_dict, queue_dict, read_queue, tree_of
+from tiphys.store import ObjectRow, WorkflowFilter
+from tiphys.store.row import UNFINISHED
+
+KIND = "Queue"
+_NO_NAMES = frozenset({"", ROOT})
+
+
+class Shelf(Protocol):
+    """What of a store is needed; ``Store`` is one."""
+
+    def objects(self, kind: str | None = None) -> list[ObjectRow]:
+        """List objects."""
+
+    def count_workflows(self, wanted: WorkflowFilter = ...) -> int:
+        """Count workflows."""
+
+
+def stored_queues(rows: Iterable[ObjectRow]) -> list[Queue]:
+    """Read the queues among stored objects."""
+    found = []
+    for row in rows:
+        if row.kind == KIND:
+            found.append(read_queue(row.name, msgspec.json.decode(row.body)))
+    return found
+
+
+def queue_row(queue: Queue, at: float) -> ObjectRow:
+    """Write a queue as it is stored."""
+    body = msgspec.json.encode(queue_dict(queue))
+    return ObjectRow(kind=KIND, namespace="", name=queue.name, body=body, at=at)
+
+
+class Queues:
+    """The queues in force."""
+
+    def __init__(self, shelf: Shelf, configured: Sequence[Queue], capacity: Resources) -> None:
+        self._shelf = shelf
+        self._configured = {queue.name: queue for queue in configured}
+        self._stored = {queue.name: queue for queue in stored_queues(shelf.objects(KIND))}
+        self._capacity = capacity
+
+    def tree(self) -> tuple[QueueTree, str]:
+        """Give the tree fitted to the machine, and the warning where quotas had to shrink."""
+        return fit(self._whole(), self._capacity)
+
+    def _whole(self) -> QueueTree:
+        return tree_of(self._configured.values(), self._stored.values())
+
+    def get(self, name: str) -> Queue:
+        """Find a queue as it was defined."""
+        found = self._whole().queues.get(name) if name != ROOT else None
+        if found is None:
+            raise NotFoundError(f"there is no queue {name[:200]!r}")
+        return found
+
+    def source(self, name: str) -> str:
+        """Where a queue comes from: ``store``, ``config`` or ``built-in``."""
+        if name in self._stored:
+            return "store"
+        return "config" if name in self._configured else "built-in"
+
+    # -- changes -----------------------------------------------------------------------------
+
+    def save(self, queue: Queue, *, new: bool) -> None:
+        """Check and take over a queue; ``new`` refuses a name that exists."""
+        if queue.name in _NO_NAMES:
+            raise InvalidInputError(f"{queue.name!r} is no name for a queue")
+        if new and (queue.name in self._stored or queue.name in self._configured):
+            raise ConflictError(f"queue {queue.name} exists already: `tiphys queue update` changes")
+        after = {**self._stored, queue.name: queue}
+        tree = tree_of(self._configured.values(), after.values())
+        self._check_parent(queue, tree)
+        self._stored = after
+
+    def _check_parent(self, queue: Queue, tree: QueueTree) -> None:
+        """A queue with work cannot become a branch: only leaves take work."""
+        parent = queue.parent
+        was_leaf = parent in self._whole().leaves()
+        if was_leaf and (live := self.live(parent)):
+            raise ConflictError(
+                f"queue {parent} has {live} unfinished workflows and cannot have queues below it"
+            )
+        if parent == DEFAULT and tree.children.get(DEFAULT):
+            raise InvalidInputError(f"queue {DEFAULT} takes work and cannot have queues below it")
+
+    def remove(self, name: str) -> bool:
+        """Forget a stored queue; tell whether one of the settings takes its place again."""
+        self.get(name)
+        if name not in self._stored:
+            where = "the configuration" if name in self._configured else "Tiphys itself"
+            raise ConflictError(f"queue {name} comes from {where} and cannot be deleted")
+        if live := self.live(name):
+            raise ConflictError(f"queue {name} has {live} unfinished workflows")
+        children = self._whole().children[name]
+        if children and name not in self._configured:
+            raise ConflictError(f"queue {name} has queues below it: {', '.join(children)}")
+        after = {key: queue for key, queue in self._stored.items() if key != name}
+        tree_of(self._configured.values(), after.values())
+        self._stored = after
+        return name in self._configured
+
+    def live(self, name: str) -> int:
+        """How many unfinished workflows are in a queue."""
+        return self._shelf.count_workflows(WorkflowFilter(queue=name, phases=UNFINISHED))
+
+    # -- what people see ---------------------------------------------------------------------
+
+    def shown(self, name: str, scheduler: Scheduler | None = None) -> dict[str, Any]:
+        """Give a queue with its state and numbers as plain data."""
+        tree, _ = self.tree()
+        queue = tree.queues[self.get(name).name]
+        state = tree.effective_state(name)
+        count = self._shelf.count_workflows
+        shown: dict[str, Any] = {
+            **queue_dict(self.get(name)),
+            "parent": queue.parent,
+            "weight": queue.weight,
+            "priority": queue.priority,
+            "state": state.value,
+            "source": self.source(name),
+            "workflows": {
+                "waiting": count(WorkflowFilter(queue=name, phases=("", "Pending"))),
+                "running": count(WorkflowFilter(queue=name, phases=("Running",))),
+            },
+            "children": list(tree.children[name]),
+        }
+        if scheduler is not None and name in scheduler.queues.queues:
+            shown["used"] = amounts_dict(scheduler.used(name))
+            shown["largest"] = amounts_dict(scheduler.largest(name))
+        return shown
+
+    def listed(self, scheduler: Scheduler | None = None) -> list[dict[str, Any]]:
+        """Give all queues, parents before their children."""
+        tree = self._whole()
+        names: list[str] = []
+        stack = list(reversed(tree.children[ROOT]))
+        while stack:
+            name = stack.pop()
+            names.append(name)
+            stack += reversed(tree.children[name])
+        return [self.shown(name, scheduler) for name in names]
+
+
+def perform_queue(
+    queues: Queues,
+    op: str,
+    arguments: Mapping[str, Any],
+    *,
+    keep: Callable[[Queue], None],
+    forget: Callable[[str], None],
+    scheduler: Scheduler | None = None,
+) -> Any:
+    """Do one thing that ``tiphys queue`` asks for; ``keep`` and ``forget`` put it on record.
+
+    ``queue-list``; ``queue-get`` name; ``queue-save`` queue, new; ``queue-state`` name, state;
+    ``queue-delete`` name. A scheduler is told at once.
+    """
+    match op:
+        case "queue-list":
+            return queues.listed(scheduler)
+        case "queue-get":
+            return queues.shown(str(arguments["name"]), scheduler)
+        case "queue-save":
+            spec = dict(arguments["queue"])
+            queue = read_queue(str(spec["name"]), spec)
+            queues.save(queue, new=bool(arguments.get("new")))
+            keep(queue)
+        case "queue-state":
+            before = queues.get(str(arguments["name"]))
+            queue = msgspec.structs.replace(before, state=QueueState(arguments["state"]))
+            queues.save(queue, new=False)
+            keep(queue)
+        case "queue-delete":
+            name = str(arguments["name"])
+            shown = queues.shown(name)
+            queues.remove(name)
+            forget(name)
+            _tell(queues, scheduler)
+            return shown
+        case _:
+            raise InvalidInputError(f"{op!r} is nothing that can be done to a queue")
+    warning = _tell(queues, scheduler)
+    return {**queues.shown(queue.name, scheduler), "warning": warning}
+
+
+def _tell(queues: Queues, scheduler: Scheduler | None) -> str:
+    tree, warning = queues.tree()
+    if scheduler is not None:
+        scheduler.queues_changed(tree)
+    return warning

@@ -1,0 +1,91 @@
+"""Who changed what, for good. Kept among the events that belong to no workflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tiphys.core.clock import Clock
+from tiphys.service.access import Identity
+from tiphys.service.cabinet import Cabinet
+from tiphys.store import EventRow, Store
+
+KIND = "audit"
+SOURCE = "source"
+"""The kind of the event that keeps the text of a submission."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One change."""
+
+    actor: str
+    token: str
+    action: str
+    project: str = ""
+    object: str = ""
+    detail: str = ""
+
+
+class Audit:
+    """Writes and lists the changes."""
+
+    def __init__(self, store: Store, cabinet: Cabinet, clock: Clock) -> None:
+        self._store, self._cabinet, self._clock = store, cabinet, clock
+
+    async def note(
+        self,
+        identity: Identity,
+        action: str,
+        *,
+        project: str = "",
+        subject: str = "",
+        detail: str = "",
+        workflow: str = "",
+        source: str = "",
+    ) -> None:
+        """Put a change on record; ``workflow`` is the uid of the one that it concerns."""
+        entry = Entry(
+            actor=identity.name,
+            token=identity.token,
+            action=action,
+            project=project,
+            object=subject,
+            detail=detail[:500],
+        )
+        text = msgspec.json.encode(entry).decode()
+        now = self._clock.now()
+        rows = [EventRow(uid="", at=now, kind=KIND, text=text)]
+        if workflow:
+            about = f"{action} by {identity.name}" + (f": {detail[:500]}" if detail else "")
+            rows.append(EventRow(uid=workflow, at=now, kind=KIND, text=about))
+        if source:
+            rows.append(EventRow(uid=workflow, at=now, kind=SOURCE, text=source))
+        await self._cabinet.save(events=tuple(rows))
+
+    def entries(
+        self, identity: Identity, *, after: int, limit: int
+    ) -> tuple[list[dict[str, Any]], int]:
+        """List changes that ``identity`` may see behind number ``after``, and where to go on."""
+        found: list[dict[str, Any]] = []
+        while len(found) < limit:
+            rows = self._store.events("", after=after, limit=limit)
+            for row in rows:
+                after = row.number
+                entry = _shown(row, identity)
+                if entry is not None:
+                    found.append(entry)
+                    if len(found) == limit:
+                        return found, after
+            if len(rows) < limit:
+                break
+        return found, after
+
+
+def _shown(row: EventRow, identity: Identity) -> dict[str, Any] | None:
+    if row.kind != KIND:
+        return None
+    entry = msgspec.json.decode(row.text, type=Entry)
+    if not identity.sees(entry.project):
+        return None
+    return {"number": row.number, "at": row.at, **msgspec.structs.asdict(entry)}
