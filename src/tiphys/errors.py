@@ -187,6 +187,10 @@ class ArtifactUnsafeError(ArtifactError):
 
     code = "artifact_unsafe"
 
+    def __str__(self) -> str:
+        """Give the code too: the message of a node is all that its readers see."""
+        return f"{self.code}: {super().__str__()}"
+
 
 class ArtifactNotFoundError(ArtifactError):
     """There is no such artifact."""
@@ -198,6 +202,10 @@ class EgressDeniedError(ArtifactError):
     """The address of the target is not one that may be reached."""
 
     code = "egress_denied"
+
+    def __str__(self) -> str:
+        """Give the code too: the message of a node is all that its readers see."""
+        return f"{self.code}: {super().__str__()}"
 
 
 class RuntimeFailure(TiphysError):  # noqa: N818 - it ends a node, not the program

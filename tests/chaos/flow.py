@@ -31,7 +31,9 @@ def shell(name: str, script: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def stages(name: str, ledger: Ledger, *, count: int, width: int) -> tuple[dict[str, Any], list[str]]:
+def stages(
+    name: str, ledger: Ledger, *, count: int, width: int
+) -> tuple[dict[str, Any], list[str]]:
     """Give ``count`` stages, one after another, of ``width`` tasks each, and the tasks' keys.
 
     Every seventh task takes a while, so that some run through each crash.
@@ -47,7 +49,7 @@ def stages(name: str, ledger: Ledger, *, count: int, width: int) -> tuple[dict[s
         ]
         for stage in range(count)
     ]
-    pause = f'case {KEY} in *0|*7) sleep 0.2;; esac'
+    pause = f"case {KEY} in *0|*7) sleep 0.2;; esac"
     task = shell("task", ledger.script(KEY, pause, lines=LINES))
     spec: dict[str, Any] = {}
     if ledger.seen_as:

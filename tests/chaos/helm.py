@@ -23,6 +23,9 @@ from typing import Any
 
 import msgspec
 
+from tiphys.control.door import knock
+from tiphys.control.server import pack_files
+
 PATIENCE = 120.0
 READY = "tiphys server: ready"
 FULL = os.environ.get("TIPHYS_CHAOS", "") == "full"
@@ -102,7 +105,9 @@ class Served:
 class Helm:
     """A data directory with settings of its own."""
 
-    def __init__(self, folder: Path, *, isolation: str = "process", data: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, isolation: str = "process", data: Path | None = None
+    ) -> None:
         self.folder = folder
         self.data = data or folder / "data"
         config = {"isolation": isolation, "lingerSeconds": 0.5, "allowHostPath": True}
@@ -145,15 +150,21 @@ class Helm:
         """End everything that is ours."""
         for served in self.servers:
             served.kill()
-        for pid in self.executors():
-            _kill(pid)
-        for pid in self.tasks():
-            _kill(pid)
+        for pid in (*self.executors(), *self.tasks()):
+            self.kill(pid)
         wait_until(lambda: not self.executors() and not self.tasks(), "the end of all processes")
+
+    @staticmethod
+    def kill(pid: int) -> None:
+        """SIGKILL a process of ours."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
     # --- commands -------------------------------------------------------------------------
 
-    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def __call__(
+        self, *words: str, patience: float = PATIENCE * 10
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             _tiphys(*words),
             capture_output=True,
@@ -161,7 +172,7 @@ class Helm:
             errors="replace",
             env=self.environment,
             cwd=self.folder,
-            timeout=PATIENCE * 10,
+            timeout=patience,
             check=False,
         )
 
@@ -192,6 +203,20 @@ class Helm:
     def phases(self, name: str) -> set[str]:
         """Give the phases that nodes of a workflow are in."""
         return {node["phase"] for node in self.result(name)["status"]["nodes"].values()}
+
+    def ask(self, op: str, **arguments: Any) -> Any:
+        """Ask the server that is up, without the time that a command takes to start."""
+        caller = knock(self.data)
+        assert caller is not None, "no server is up"
+        try:
+            return caller.ask(op, **arguments)
+        finally:
+            caller.close()
+
+    def hand_in(self, workflow: Mapping[str, Any]) -> None:
+        """Submit a workflow to the server that is up."""
+        files = pack_files([("flow.json", json.dumps(workflow).encode())])
+        self.ask("submit", files=files)
 
     # --- what is there --------------------------------------------------------------------
 
@@ -246,8 +271,3 @@ def _uid_of(pid: int) -> str | None:
         if pair.startswith(b"TIPHYS_ATTEMPT_ID="):
             return pair.partition(b"=")[2].decode().partition(".")[0]
     return None
-
-
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)

@@ -89,9 +89,7 @@ def test_kills_between_sandboxed_tasks(tmp_path: Path, record_property: Record) 
 
 @pytest.mark.skipif(not FULL, reason="200 kills in 10,000 nodes: only in `make chaos`")
 @pytest.mark.timeout(3600)
-def test_two_hundred_kills_in_ten_thousand_nodes(
-    tmp_path: Path, record_property: Record
-) -> None:
+def test_two_hundred_kills_in_ten_thousand_nodes(tmp_path: Path, record_property: Record) -> None:
     ledger = Ledger(tmp_path / "ledger")
 
     with Helm(tmp_path) as helm:

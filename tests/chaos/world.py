@@ -170,9 +170,7 @@ class World:
         else:
             report(TaskStarted(id=process.task.id, at=_now()))
 
-    def end(
-        self, process: Process, end: TaskEnded, report: Callable[[RuntimeEvent], None]
-    ) -> None:
+    def end(self, process: Process, end: TaskEnded, report: Callable[[RuntimeEvent], None]) -> None:
         """End a task, unless it has ended."""
         if process.end is not None:
             return

@@ -11,7 +11,7 @@ import pytest
 from tests.contract.machine import Machine
 
 
-@pytest.fixture(params=["process", "sandbox"])
+@pytest.fixture(params=["process", "sandbox", "podman"])
 def isolation(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

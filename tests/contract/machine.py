@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+from tests.contract import engine_image
 from tiphys.artifacts import ArtifactConfig, Repositories
 from tiphys.errors import RuntimeFailure
 from tiphys.executor.group import own_groups
@@ -67,6 +68,7 @@ class Machine:
         self.isolation = isolation
         self.epoch = epoch
         self.usable, self.why = True, ""
+        self._image = ""
         self._images = images or {}
         self._log_cap = log_cap
         self._max_processes = max_processes
@@ -82,6 +84,8 @@ class Machine:
 
     def __enter__(self) -> Machine:
         try:
+            if self.isolation == "podman":
+                self._image = engine_image.require()
             self.open()
         except RuntimeFailure as error:
             self.usable, self.why = False, str(error)
@@ -122,6 +126,8 @@ class Machine:
             self._runner.run(self._runtime.close())
             self._runner.close()
         self._runner = self._runtime = None
+        if self._image:
+            engine_image.remove_containers_of(Path(self.data))
 
     def _take(self, events: Sequence[RuntimeEvent]) -> None:
         self._events += events
@@ -136,6 +142,8 @@ class Machine:
     def task(self, template: model.Template, deadline: float | None = None) -> Task:
         """Return the next task."""
         self._number += 1
+        if self._image:
+            template = engine_image.give_to(template, self._image)
         return Task(
             id=f"uid.{self._number}",
             workflow="wf",

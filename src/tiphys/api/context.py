@@ -6,13 +6,19 @@ from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection
 
+from tiphys.api.feeds import Feeds
 from tiphys.config import Config
 from tiphys.control.host import Host
 from tiphys.control.service import Service
 from tiphys.errors import UnauthenticatedError
 from tiphys.service.access import Identity
+from tiphys.service.artifacts import ArtifactShelf
 from tiphys.service.audit import Audit
 from tiphys.service.cabinet import Cabinet
+from tiphys.service.projects import Projects
+from tiphys.service.submission import Intake
+from tiphys.service.templates import Templates
+from tiphys.service.tickets import Tickets
 from tiphys.service.tokens import TokenBook
 from tiphys.store import Store
 
@@ -29,7 +35,13 @@ class ApiContext:
     config: Config
     cabinet: Cabinet
     tokens: TokenBook
+    tickets: Tickets
+    projects: Projects
     audit: Audit
+    feeds: Feeds
+    intake: Intake
+    templates: Templates
+    artifacts: ArtifactShelf
 
     @property
     def store(self) -> Store:
@@ -50,14 +62,22 @@ class ApiContext:
         return self.tokens.identify(secret.strip())
 
 
-def build_context(host: Host, service: Service, config: Config) -> ApiContext:
-    """Make the context of a host that is up."""
+def build_context(host: Host, service: Service, config: Config, feeds: Feeds) -> ApiContext:
+    """Make the context of a host that is up; ``feeds`` is the watcher it was opened with."""
     cabinet = Cabinet(host.store)
+    defaults = config.workflow_defaults
+    tokens = TokenBook(host.store, cabinet, host.clock)
     return ApiContext(
         host=host,
         service=service,
         config=config,
         cabinet=cabinet,
-        tokens=TokenBook(host.store, cabinet, host.clock),
+        tokens=tokens,
+        tickets=Tickets(tokens, host.clock),
+        projects=Projects(host.store, cabinet, host.clock, config.namespace),
         audit=Audit(host.store, cabinet, host.clock),
+        feeds=feeds,
+        intake=Intake(host, defaults.spec if defaults else None, config),
+        templates=Templates(host, cabinet),
+        artifacts=ArtifactShelf(host, config),
     )

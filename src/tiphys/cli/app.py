@@ -42,6 +42,9 @@ COMMANDS: Mapping[str, Entry] = {
     "get": Entry("get", "Show a workflow and its nodes."),
     "logs": Entry("logs", "Print what the tasks of a workflow wrote."),
     "delete": Entry("delete", "Delete workflows that have ended."),
+    "queue": Entry("queue", "Show and change the queues that workflows wait in."),
+    "explain": Entry("explain", "Say why the nodes of a workflow wait."),
+    "simulate": Entry("simulate", "Play workflows or traces on an imagined machine."),
     "completion": Entry("completion", "Print a script that completes commands in a shell."),
     "doctor": Entry("doctor", "Tell what this machine offers and what is missing."),
 }

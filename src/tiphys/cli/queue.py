@@ -6,25 +6,35 @@ Each subcommand asks the server of the data directory; with none running it work
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import click
 
 from tiphys.cli.inputs import data_folder, read_files, settings
 from tiphys.core.duration import format_duration, parse_duration_or_seconds
-from tiphys.errors import InvalidInputError, NotFoundError
+from tiphys.errors import InvalidInputError
 
+F = TypeVar("F", bound=Callable[..., Any])
 _FORMS = click.Choice(["json", "yaml", "wide", "name"])
 _AMOUNTS = ("capability", "deserved", "guarantee", "borrowing_limit", "lending_limit")
-_PLAN_KEYS = {
+_KEYS = {
     "borrowing_limit": "borrowingLimit",
     "lending_limit": "lendingLimit",
     "max_parallel": "maxParallel",
     "sla": "slaSeconds",
 }
-NAME = click.argument("name", metavar="QUEUE")
-NAMES = click.argument("names", nargs=-1, required=True, metavar="QUEUE…")
+"""Names of options that are called otherwise in a plan."""
+_OURS = frozenset({"effective", "source", "workflows", "children", "used", "largest", "warning"})
+"""What is shown of a queue besides its definition."""
+_NAME = click.argument("name", metavar="QUEUE")
+_NAMES = click.argument("names", nargs=-1, required=True, metavar="QUEUE…")
+_OUTPUT = click.option("-o", "--output", "form", type=_FORMS, help="Another form.")
+
+
+@click.group("queue")
+def command() -> None:
+    """Show and change the queues that workflows wait in."""
 
 
 def _ask(op: str, **arguments: Any) -> Any:
@@ -32,52 +42,235 @@ def _ask(op: str, **arguments: Any) -> Any:
     from tiphys.control.door import knock  # noqa: PLC0415
 
     caller = knock(data_folder())
-    if caller is None:
-        return _alone(op, arguments)
-    try:
-        return caller.ask(op, **arguments)
-    finally:
-        caller.close()
-
-
-def _alone(op: str, arguments: Mapping[str, Any]) -> Any:
+    if caller is not None:
+        try:
+            return caller.ask(op, **arguments)
+        finally:
+            caller.close()
     from tiphys.control.host import SystemClock, machine_capacity  # noqa: PLC0415
-    from tiphys.control.queues import KIND, Queues, perform_queue, queue_row  # noqa: PLC0415
-    from tiphys.scheduling import Queue  # noqa: PLC0415
-    from tiphys.store import Batch, ObjectRow, Store, WorkflowFilter  # noqa: PLC0415
-
-    class Empty:
-        """Stands for a store that was never made: looking must not make it."""
-
-        def objects(self, _: str | None = None) -> list[ObjectRow]:
-            return []
-
-        def count_workflows(self, _: WorkflowFilter = WorkflowFilter()) -> int:  # noqa: B008
-            return 0
-
-    def refuse(_: Any) -> None:
-        raise AssertionError("looking changes nothing")
+    from tiphys.control.queues import perform_alone  # noqa: PLC0415
 
     config = settings()
-    known, capacity = config.queue_list(), machine_capacity(config)
-    if op in {"queue-list", "queue-get"}:
-        try:
-            with Store.open(data_folder(), owner=False) as store:
-                queues = Queues(store, known, capacity)
-                return perform_queue(queues, op, arguments, keep=refuse, forget=refuse)
-        except NotFoundError:
-            if (data_folder() / "tiphys.db").exists() or op == "queue-get" and store_exists():
-                raise
-            queues = Queues(Empty(), known, capacity)
-            return perform_queue(queues, op, arguments, keep=refuse, forget=refuse)
-    with Store.open(data_folder(), owner=True) as store:
+    return perform_alone(
+        data_folder(),
+        config.queue_list(),
+        machine_capacity(config),
+        op,
+        arguments,
+        now=SystemClock().now(),
+    )
 
-        def keep(queue: Queue) -> None:
-            store.commit(Batch(objects=[queue_row(queue, SystemClock().now())]))
 
-        def forget(name: str) -> None:
-            store.commit(Batch(objects_removed=[(KIND, "", name)]))
+# --- looking --------------------------------------------------------------------------------
 
-        return perform_queue(
-            Queues(store, known, capacity), op, arguments, keep=keep, forget=forget
-        )
+
+@command.command("list")
+@_OUTPUT
+def list_queues(form: str | None) -> None:
+    """List all queues, those below others indented."""
+    _show(_ask("queue-list"), form, table=True)
+
+
+@command.command("get")
+@_NAMES
+@_OUTPUT
+def get_queues(names: tuple[str, ...], form: str | None) -> None:
+    """Show QUEUE…: limits, state, what it uses and who waits."""
+    _show([_ask("queue-get", name=name) for name in names], form, table=False)
+
+
+def _show(queues: Sequence[Mapping[str, Any]], form: str | None, *, table: bool) -> None:
+    from tiphys.cli.output import print_objects, print_table  # noqa: PLC0415
+
+    if form in {"json", "yaml"}:
+        print_objects(queues, form)
+    elif form == "name":
+        sys.stdout.write("".join(f"{queue['name']}\n" for queue in queues))
+    elif table or form == "wide":
+        wide = form == "wide"
+        print_table(_head(wide=wide), _rows(queues, wide=wide))
+    else:
+        sys.stdout.write("\n".join(_described(queue) for queue in queues))
+
+
+def _head(*, wide: bool) -> list[str]:
+    head = ["NAME", "STATE", "PRIORITY", "WEIGHT", "DESERVED", "CAP", "WAITING", "RUNNING"]
+    return [*head, "GUARANTEE", "SLA", "PREEMPT", "RECLAIM", "SOURCE"] if wide else head
+
+
+def _rows(queues: Sequence[Mapping[str, Any]], *, wide: bool) -> list[list[str]]:
+    depth: dict[str, int] = {}
+    rows = []
+    for queue in queues:
+        depth[queue["name"]] = level = depth.get(queue["parent"], -1) + 1
+        live = queue["workflows"]
+        row = [
+            "  " * level + queue["name"],
+            queue["effective"],
+            str(queue["priority"]),
+            str(queue["weight"]),
+            _amounts(queue.get("deserved")),
+            _amounts(queue.get("capability")),
+            str(live["waiting"]),
+            str(live["running"]),
+        ]
+        rows.append([*row, *_more(queue)] if wide else row)
+    return rows
+
+
+def _more(queue: Mapping[str, Any]) -> list[str]:
+    sla = queue.get("slaSeconds")
+    return [
+        _amounts(queue.get("guarantee")),
+        "-" if sla is None else format_duration(sla),
+        queue.get("preempt", "Never"),
+        "yes" if queue.get("reclaim") else "no",
+        queue["source"],
+    ]
+
+
+def _amounts(amounts: Mapping[str, str] | None) -> str:
+    return ",".join(f"{name}={amount}" for name, amount in (amounts or {}).items()) or "-"
+
+
+def _described(queue: Mapping[str, Any]) -> str:
+    lines = []
+    for key, value in queue.items():
+        if isinstance(value, dict):
+            text = _amounts(value)
+        elif isinstance(value, list):
+            text = ", ".join(value) or "-"
+        else:
+            text = format_duration(value) if key == "slaSeconds" else str(value)
+        lines.append(f"{key + ':':<16} {text}\n")
+    return "".join(lines)
+
+
+# --- changing -------------------------------------------------------------------------------
+
+
+def _definition(command: F) -> F:
+    """Take what a queue is made of."""
+    amounts = "cpu=8,memory=16Gi"
+    options = [
+        click.option("--parent", help="The queue above it."),
+        click.option("--weight", type=int, help="Its share among its siblings."),
+        click.option("--priority", type=int, help="Higher is served first."),
+        click.option("--deserved", help="What it is due (Kueue: nominal quota).", metavar=amounts),
+        click.option("--capability", help="The most it may use.", metavar=amounts),
+        click.option("--guarantee", help="What is kept free for it.", metavar=amounts),
+        click.option("--borrowing-limit", help="How far above its due it may go.", metavar=amounts),
+        click.option("--lending-limit", help="What others may use of its due.", metavar=amounts),
+        click.option("--max-parallel", type=int, help="Workflows that run in it at once."),
+        click.option("--reclaimable/--no-reclaimable", default=None, help="Whether others may."),
+        click.option("--reclaim/--no-reclaim", default=None, help="Take back what it is due."),
+        click.option(
+            "--preempt",
+            type=click.Choice(["Never", "LowerPriority", "LowerOrNewerEqualPriority"]),
+            help="Whom its waiting work may stop in its own queue.",
+        ),
+        click.option("--sla", metavar="DURATION", help="Work should start within this time."),
+        click.option("--strict/--no-strict", default=None, help="Strictly first in, first out."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@command.command("create")
+@click.argument("name", metavar="QUEUE", required=False)
+@click.option("--preset", help="Begin from interactive, batch or analytics.")
+@click.option("-f", "--file", help="Create all queues of a plan or of Volcano manifests.")
+@_definition
+def create(name: str | None, preset: str | None, file: str | None, **given: Any) -> None:
+    """Create QUEUE, or all queues of a file."""
+    if bool(name) == bool(file):
+        raise click.UsageError("give the name of a queue, or a file with -f")
+    if file:
+        for each in _from_file(file):
+            _saved("queue-save", "created", queue=each, new=True)
+        return
+    spec = {"name": name, **({"preset": preset} if preset else {}), **_given(given)}
+    _saved("queue-save", "created", queue=spec, new=True)
+
+
+@command.command("update")
+@_NAME
+@_definition
+def update(name: str, **given: Any) -> None:
+    """Change QUEUE; what is not named stays. Takes effect at once."""
+    changes = _given(given)
+    if not changes:
+        raise click.UsageError("say what to change: --weight, --capability, …")
+    known = {k: v for k, v in _ask("queue-get", name=name).items() if k not in _OURS}
+    _saved("queue-save", "updated", queue={**known, **changes})
+
+
+@command.command("open")
+@_NAMES
+def open_queues(names: tuple[str, ...]) -> None:
+    """Let QUEUE… start work."""
+    for name in names:
+        _saved("queue-state", "opened", name=name, state="Open")
+
+
+@command.command("close")
+@_NAMES
+def close_queues(names: tuple[str, ...]) -> None:
+    """Let nothing new start in QUEUE…; what runs goes on."""
+    for name in names:
+        _saved("queue-state", "closed", name=name, state="Closed")
+
+
+@command.command("delete")
+@_NAMES
+def delete(names: tuple[str, ...]) -> None:
+    """Delete QUEUE…; one with unfinished workflows is kept."""
+    for name in names:
+        _ask("queue-delete", name=name)
+        sys.stdout.write(f"queue {name} deleted\n")
+
+
+def _saved(op: str, word: str, **arguments: Any) -> None:
+    shown = _ask(op, **arguments)
+    sys.stdout.write(f"queue {shown['name']} {word}\n")
+    if shown.get("warning"):
+        sys.stderr.write(f"warning: {shown['warning']}\n")
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn options into the keys and values of a plan."""
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name in _AMOUNTS:
+            found[_KEYS.get(name, name)] = _read_amounts(name, value)
+        elif name == "sla":
+            found[_KEYS[name]] = parse_duration_or_seconds(value)
+        else:
+            found[_KEYS.get(name, name)] = value
+    return found
+
+
+def _read_amounts(option: str, text: str) -> dict[str, str]:
+    amounts = {}
+    for pair in filter(None, text.split(",")):
+        name, equals, amount = pair.partition("=")
+        if not (name.strip() and equals and amount.strip()):
+            flag = option.replace("_", "-")
+            raise InvalidInputError(f"--{flag} {pair!r}: expected name=amount, as in cpu=8")
+        amounts[name.strip()] = amount.strip()
+    return amounts
+
+
+def _from_file(file: str) -> list[dict[str, Any]]:
+    from tiphys.scheduling.queue_file import queue_dict, read_queue_list  # noqa: PLC0415
+    from tiphys.spec import yaml  # noqa: PLC0415
+
+    ((name, data),) = read_files([file])
+    values = [document.value for document in yaml.load(data, file=name)]
+    try:
+        return [queue_dict(queue) for queue in read_queue_list(values)]
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{file}: {error}") from error

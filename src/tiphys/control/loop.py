@@ -94,6 +94,7 @@ class Control:
         self._scheduler = Scheduler(capacity)
         self._clock = clock
         self._watcher = watcher
+        self._onlookers: list[Watcher] = []
         self._locks = LockTable()
         self._inbox: deque[tuple[str, ev.Event]] = deque()
         self._results: deque[RuntimeEvent] = deque()
@@ -148,6 +149,10 @@ class Control:
         self._settling.append(done)
         self._bell.set()
         await done
+
+    def show_to(self, onlooker: Watcher) -> None:
+        """Let one more see what happens; notes are for the first watcher alone."""
+        self._onlookers.append(onlooker)
 
     def now(self) -> float:
         """Tell the time."""
@@ -205,8 +210,8 @@ class Control:
         """Step the engine for all that has happened, to the end."""
         self._recovering = False
         claims, self._claims = self._claims, []
-        for run, command in claims:
-            self._acquire(run, command, now)
+        for claimant, command in claims:
+            self._acquire(claimant, command, now)
         while self._results or self._inbox:
             touched: dict[str, Run] = {}
             while self._results:
@@ -242,9 +247,12 @@ class Control:
             case TaskEnded():
                 self._release(result.id)
                 self._turn.ended.append(result.id)
-                if attempt.preempted and result.stopped:
+                if result.stopped and not run.nodes[node].ended:
+                    # Whoever stops a node for good ends it first, so this was to make room;
+                    # perhaps before a restart, which the reason does not survive.
+                    message = attempt.preempted or "stopped to make room for others"
                     event = ev.NodePreempted(
-                        at=result.at, node=node, attempt=number, message=attempt.preempted
+                        at=result.at, node=node, attempt=number, message=message
                     )
                 else:
                     event = _node_ended(result, node, number)
@@ -387,10 +395,11 @@ class Control:
             await self._runtime.acknowledge(turn.ended)
 
     def _announce(self, turn: Turn) -> None:
-        for run in turn.headers.values():
-            self._watcher.workflow(run)
-        for run, nodes in turn.changed.values():
-            self._watcher.nodes(run, tuple(nodes.values()))
+        for watcher in (self._watcher, *self._onlookers):
+            for run in turn.headers.values():
+                watcher.workflow(run)
+            for run, nodes in turn.changed.values():
+                watcher.nodes(run, tuple(nodes.values()))
         for uid in (*turn.headers, *turn.idle):
             known = self.runs.get(uid)
             if known is not None and known.ended and not self._busy.get(uid):

@@ -8,6 +8,7 @@ command line uses it over a store of its own. Nothing here looks at the clock or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -17,10 +18,15 @@ from tiphys.scheduling import Queue, QueueState, QueueTree, Resources, Scheduler
 from tiphys.scheduling.preset import fit
 from tiphys.scheduling.queue import DEFAULT, ROOT
 from tiphys.scheduling.queue_file import amounts_dict, queue_dict, read_queue, tree_of
-from tiphys.store import ObjectRow, WorkflowFilter
+from tiphys.store import Batch, ObjectRow, Store, WorkflowFilter
 from tiphys.store.row import UNFINISHED
+from tiphys.store.sqlite import NAME
 
 KIND = "Queue"
+LOOKS = frozenset({"queue-list", "queue-get"})
+OPS = (*sorted(LOOKS), "queue-save", "queue-state", "queue-delete")
+"""What can be asked for at the door."""
+_ALL = WorkflowFilter()
 _NO_NAMES = frozenset({"", ROOT})
 
 
@@ -135,7 +141,8 @@ class Queues:
             "parent": queue.parent,
             "weight": queue.weight,
             "priority": queue.priority,
-            "state": state.value,
+            "state": self.get(name).state.value,
+            "effective": state.value,
             "source": self.source(name),
             "workflows": {
                 "waiting": count(WorkflowFilter(queue=name, phases=("", "Pending"))),
@@ -207,3 +214,70 @@ def _tell(queues: Queues, scheduler: Scheduler | None) -> str:
     if scheduler is not None:
         scheduler.queues_changed(tree)
     return warning
+
+
+class _Empty:
+    """Stands for a store that was never made: looking at queues must not make it."""
+
+    def objects(self, kind: str | None = None) -> list[ObjectRow]:
+        """List nothing."""
+        del kind
+        return []
+
+    def count_workflows(self, wanted: WorkflowFilter = _ALL) -> int:
+        """Count nothing."""
+        del wanted
+        return 0
+
+
+def queues_in_force(
+    data: Path, configured: Sequence[Queue], capacity: Resources
+) -> tuple[QueueTree, str]:
+    """Give the tree of the settings and the store of ``data``, and the warning of ``fit``."""
+    if not (data / NAME).exists():
+        return Queues(_Empty(), configured, capacity).tree()
+    with Store.open(data, owner=False) as store:
+        return Queues(store, configured, capacity).tree()
+
+
+def perform_alone(
+    data: Path,
+    configured: Sequence[Queue],
+    capacity: Resources,
+    op: str,
+    arguments: Mapping[str, Any],
+    *,
+    now: float,
+) -> Any:
+    """Do the same without a host, over the store of ``data``."""
+    if op in LOOKS:
+        if not (data / NAME).exists():
+            return _look(_Empty(), configured, capacity, op, arguments)
+        with Store.open(data, owner=False) as store:
+            return _look(store, configured, capacity, op, arguments)
+    with Store.open(data, owner=True) as store:
+        return perform_queue(
+            Queues(store, configured, capacity),
+            op,
+            arguments,
+            keep=lambda queue: _commit(store, Batch(objects=[queue_row(queue, now)])),
+            forget=lambda name: _commit(store, Batch(objects_removed=[(KIND, "", name)])),
+        )
+
+
+def _look(
+    shelf: Shelf,
+    configured: Sequence[Queue],
+    capacity: Resources,
+    op: str,
+    arguments: Mapping[str, Any],
+) -> Any:
+    def changes(_: object) -> None:
+        raise AssertionError("looking changes nothing")
+
+    queues = Queues(shelf, configured, capacity)
+    return perform_queue(queues, op, arguments, keep=changes, forget=changes)
+
+
+def _commit(store: Store, batch: Batch) -> None:
+    store.commit(batch)

@@ -30,6 +30,8 @@ class Begun(Record, frozen=True, array_like=True, tag=True):
     folder: str
     isolation: str
     at: float
+    halts: tuple[tuple[str, ...], ...] = ()
+    """The commands that end what a container engine runs for it."""
 
 
 class Pid(Record, frozen=True, array_like=True, tag=True):

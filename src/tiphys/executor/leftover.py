@@ -8,7 +8,7 @@ alone may be anybody's), and every process that carries the attempt's id in its 
 
 from __future__ import annotations
 
-from tiphys.executor import survivors
+from tiphys.executor import halt, survivors
 from tiphys.executor.group import Groups
 from tiphys.executor.journal import Journal
 
@@ -26,3 +26,5 @@ def end_leftovers(journal: Journal, groups: Groups) -> None:
     groups.end_all(lost)
     survivors.end_all_of(lost)
     groups.end_all(lost)
+    for begun in journal.begun.values():
+        halt.end_now(begun.halts)

@@ -47,6 +47,9 @@ class ContainerRun(Record, frozen=True, array_like=True):
     retry_wait: float = 0.0
     keep: bool = False
     """Whether somebody reads what it wrote to its own root: its upper layer stays until ``Ack``."""
+    halt: tuple[str, ...] = ()
+    """Where its processes belong to a container engine, the command that ends them; ``{grace}``
+    in it stands for whole seconds."""
 
 
 class Limits(Record, frozen=True, array_like=True):

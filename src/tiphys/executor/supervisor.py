@@ -19,7 +19,7 @@ from time import monotonic
 
 import msgspec
 
-from tiphys.executor import survivors
+from tiphys.executor import halt, survivors
 from tiphys.executor.clock import now
 from tiphys.executor.committer import Committer
 from tiphys.executor.group import Group, Groups
@@ -46,6 +46,8 @@ from tiphys.executor.watch import Watch
 SWEEP_AGAIN = 0.02
 RETRY_COMMIT = 1.0
 TICK = 0.2
+HALT_AGAIN = 0.3
+ENGINE_PATIENCE = 20.0
 
 
 class Running(msgspec.Struct):
@@ -67,6 +69,15 @@ class Running(msgspec.Struct):
     memory_bytes: int = 0
     started: bool = False
     started_at: float = 0.0
+    halting: set[str] = msgspec.field(default_factory=set)
+    """Containers of an engine that are being ended."""
+    cut_off: set[str] = msgspec.field(default_factory=set)
+    """Containers of an engine whose client was killed: they may still run."""
+
+    @property
+    def halts(self) -> bool:
+        """Tell whether its processes belong to a container engine."""
+        return any(run.halt for run in self.runs.values())
 
 
 class Supervisor:
@@ -92,6 +103,7 @@ class Supervisor:
         self._running: dict[str, Running] = {}
         self._owners: dict[int, tuple[Running, str]] = {}
         self._probes: dict[int, int] = {}
+        self._halts: dict[int, tuple[Running, str, float]] = {}
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
         self._ticking = False
@@ -113,7 +125,8 @@ class Supervisor:
                 if attempt.id in self._journal.ended:
                     self._report(self._journal.ended[attempt.id])
                 continue
-            begun = Begun(attempt.id, attempt.folder, attempt.isolation, now())
+            halts = tuple(run.halt for run in attempt.containers if run.halt)
+            begun = Begun(attempt.id, attempt.folder, attempt.isolation, now(), halts)
             self._journal.note(begun)
             life = Life.of(attempt.containers)
             runs = {run.name: run for run in attempt.containers}
@@ -234,7 +247,8 @@ class Supervisor:
             message = f"cannot write the journal: {error.strerror}"
             self._report(Ended(attempt.id, now(), reason="refused", message=message))
             return
-        running.group = self._groups.make(attempt.id, attempt.limits)
+        if not running.halts:
+            running.group = self._groups.make(attempt.id, attempt.limits)
         if attempt.deadline is not None:
             self._later(attempt.deadline, lambda: self._stop(running, "deadline", attempt.grace))
         if not self._ticking:
@@ -304,6 +318,12 @@ class Supervisor:
                 self._perform(running, [action])
 
     def _terminate(self, running: Running, names: tuple[str, ...], grace: float) -> None:
+        if running.halts:
+            for name in names:
+                self._halt(running, name, grace)
+            # The engine keeps to the grace itself; this is for one that hangs.
+            self._later(grace + ENGINE_PATIENCE, lambda: self._kill(running, names))
+            return
         for name in names:
             self._signal(running.pids.get(name), signal.SIGTERM if grace > 0 else signal.SIGKILL)
         if grace > 0:
@@ -312,6 +332,28 @@ class Supervisor:
     def _kill(self, running: Running, names: tuple[str, ...]) -> None:
         for name in names:
             self._signal(running.pids.get(name), signal.SIGKILL)
+
+    def _halt(self, running: Running, name: str, grace: float) -> None:
+        if name in running.halting:
+            return
+        try:
+            pid = halt.begin(running.runs[name], grace)
+        except SpawnError:
+            self._signal(running.pids.get(name), signal.SIGKILL)
+            return
+        running.halting.add(name)
+        self._halts[pid] = (running, name, grace)
+
+    def _halted(self, pid: int, code: int) -> None:
+        running, name, grace = self._halts.pop(pid)
+        running.halting.discard(name)
+        if code and name in running.pids:
+            self._signal(running.pids[name], signal.SIGTERM)
+            self._later(HALT_AGAIN, lambda: self._halt_again(running, name, grace))
+
+    def _halt_again(self, running: Running, name: str, grace: float) -> None:
+        if name in running.pids:
+            self._halt(running, name, grace)
 
     def _signal(self, pid: int | None, number: signal.Signals) -> None:
         # A child that is not reaped yet keeps its pid, and its group keeps its number.
@@ -330,9 +372,11 @@ class Supervisor:
                 return
             owner = self._owners.pop(pid, None)
             if owner is None:
+                code = os.waitstatus_to_exitcode(status)
                 if pid in self._probes:
-                    code = os.waitstatus_to_exitcode(status)
                     self._report(Probed(self._probes.pop(pid), code))
+                elif pid in self._halts:
+                    self._halted(pid, code)
                 continue
             running, name = owner
             running.cpu_seconds += usage.ru_utime + usage.ru_stime
@@ -340,6 +384,8 @@ class Supervisor:
                 running.memory_bytes = max(running.memory_bytes, usage.ru_maxrss * 1024)
             del running.pids[name]
             code = os.waitstatus_to_exitcode(status)
+            if code < 0 and running.runs[name].halt:
+                running.cut_off.add(name)
             self._note_exit(running, name, 128 - code if code < 0 else code, "")
 
     def _is_its_own(self, kib: int) -> bool:
@@ -359,15 +405,24 @@ class Supervisor:
 
     def _sweep(self, running: Running) -> bool:
         """End processes that the containers left behind; tell whether there were any."""
+        if running.halts:
+            for name in running.cut_off:
+                self._halt(running, name, 0.0)
+            running.cut_off.clear()
+            return bool(running.halting)
         if running.group is not None and not running.pids:
             return running.group.kill()
         found = False
         for pid in survivors.children():
-            if pid not in self._owners and pid not in self._probes and self._is_of(running, pid):
+            if self._is_foreign(pid) and self._is_of(running, pid):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                 found = True
         return found
+
+    def _is_foreign(self, pid: int) -> bool:
+        """Tell whether a child came home from somewhere, rather than being started by us."""
+        return not (pid in self._owners or pid in self._probes or pid in self._halts)
 
     def _is_of(self, running: Running, pid: int) -> bool:
         if len(running.runs) > 1 and running.pids:

@@ -23,6 +23,7 @@ from tiphys.errors import RuntimeFailure, TiphysError
 from tiphys.executor import protocol
 from tiphys.executor.client import ExecutorClient
 from tiphys.executor.clock import now
+from tiphys.executor.place import identity
 from tiphys.executor.tree import remove_tree
 from tiphys.ports import (
     AttemptId,
@@ -38,6 +39,7 @@ from tiphys.ports import (
 )
 from tiphys.runtimes import readiness, verdict
 from tiphys.runtimes.config import LocalConfig
+from tiphys.runtimes.engine import ENGINES, Engine
 from tiphys.runtimes.staging import ArtifactStore, Collector, read_result, stage, tidy, unplace
 from tiphys.runtimes.translate import MAIN, Plan, Translator
 from tiphys.spec import model
@@ -70,7 +72,7 @@ class LocalRuntime:
             on_events=self._take,
             on_lost=self._reconnect,
             linger=config.linger_seconds,
-            sandboxes=config.isolation != "process",
+            sandboxes=config.isolation in ("auto", "sandbox"),
         )
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="staging")
         self._plans: dict[AttemptId, Plan] = {}
@@ -79,6 +81,10 @@ class LocalRuntime:
         self._stopping: dict[AttemptId, float] = {}
         self._sink: Sink = lambda events: None
         self._jobs: set[asyncio.Task[None]] = set()
+        self._engine: Engine | None = None
+        self._kept: dict[AttemptId, Plan] = {}
+        """Ended attempts whose containers an engine keeps until the end is on record."""
+        self._data = data
         self._probes = readiness.Probes(self._client.send)
         self._closed = False
         self.isolation = ""
@@ -90,8 +96,14 @@ class LocalRuntime:
     async def open(self, sink: Sink) -> None:
         """Reach the executor and find out what isolation there is."""
         self._sink = sink
-        welcome = await self._client.connect()
         wanted = self._config.isolation
+        if wanted in ENGINES:
+            self._engine = await self._in_thread(partial(Engine.find, wanted, self._owner()))
+            self._translator.engine = self._probes.engine = self._engine
+        welcome = await self._client.connect()
+        if self._engine is not None:
+            self.isolation = wanted
+            return
         if wanted == "process" or (wanted == "auto" and not welcome.sandbox):
             self.isolation = "process"
         elif not welcome.sandbox:
@@ -100,6 +112,10 @@ class LocalRuntime:
             self.isolation = "sandbox"
         if wanted == "auto" and not welcome.sandbox:
             self.notice = f"tasks run without a sandbox: {welcome.why}"
+
+    def _owner(self) -> str:
+        """Return what names this data directory among others that use the same engine."""
+        return identity(self._data)
 
     async def start(self, tasks: Sequence[Task]) -> None:
         """Start tasks: those with nothing to fetch at once and together."""
@@ -148,6 +164,9 @@ class LocalRuntime:
         untidy = [folder for folder in folders if not _is_bare(folder)]
         if untidy:
             self._spawn(self._tidy(untidy))
+        kept = [plan for name in ids if (plan := self._kept.pop(name, None)) is not None]
+        if kept:
+            self._spawn(self._remove_containers(kept))
 
     async def remove(self, workflow_uid: str) -> None:
         """Delete the logs and all else of a workflow of which nothing runs any more."""
@@ -252,8 +271,24 @@ class LocalRuntime:
 
     def _ended(self, plan: Plan, event: protocol.Ended) -> list[RuntimeEvent]:
         self._forget(plan)
+        if self._engine is not None and plan.attempt.isolation in ENGINES:
+            self._kept[event.id] = plan
+            self._untidy[event.id] = plan.folder
+            self._spawn(self._settle(plan, event, self._engine))
+            return []
         if plan.attempt.isolation == "process" or _leaves_files(plan):
             self._untidy[event.id] = plan.folder
+        return self._conclude(plan, event)
+
+    async def _settle(self, plan: Plan, event: protocol.Ended, engine: Engine) -> None:
+        """Ask the engine what the executor cannot know of an end, then go on as without it."""
+        with suppress(TiphysError, OSError):
+            event = await self._in_thread(partial(engine.settle, plan.attempt, event, plan.folder))
+        news = self._conclude(plan, event)
+        if news and not self._closed:
+            self._sink(news)
+
+    def _conclude(self, plan: Plan, event: protocol.Ended) -> list[RuntimeEvent]:
         outputs, main_ran = _plain_outputs(plan, event)
         saves = plan.collects and main_ran and event.reason not in ("lost", "deadline")
         if saves or _is_placed(plan):
@@ -266,7 +301,8 @@ class LocalRuntime:
     ) -> None:
         problems: list[str] = []
         if saves:
-            collector = Collector(plan, self._artifacts)
+            engine = self._engine if plan.attempt.isolation in ENGINES else None
+            collector = Collector(plan, self._artifacts, engine)
             saved, problems = await self._in_thread(collector.collect)
             outputs = msgspec.structs.replace(
                 outputs, parameters=saved.parameters, artifacts=saved.artifacts
@@ -274,6 +310,12 @@ class LocalRuntime:
         await self._in_thread(partial(unplace, plan.folder))
         if not self._closed:
             self._sink([_end(plan, event, outputs, problems)])
+
+    async def _remove_containers(self, plans: Sequence[Plan]) -> None:
+        assert self._engine is not None
+        for plan in plans:
+            with suppress(TiphysError, OSError):
+                await self._in_thread(partial(self._engine.remove, plan.attempt))
 
     async def _tidy(self, folders: Sequence[Path]) -> None:
         for folder in folders:

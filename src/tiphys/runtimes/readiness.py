@@ -12,6 +12,7 @@ from contextlib import suppress
 from itertools import count
 
 from tiphys.executor import protocol
+from tiphys.runtimes.engine import Engine
 from tiphys.runtimes.translate import MAIN, Plan
 from tiphys.spec import model
 
@@ -34,6 +35,8 @@ class Probes:
     """Runs readiness probes."""
 
     def __init__(self, send: Callable[[protocol.Request], bool]) -> None:
+        self.engine: Engine | None = None
+        """Where containers run in an engine, the one to ask for a command beside them."""
         self._send = send
         self._numbers = count(1)
         self._waiting: dict[int, asyncio.Future[int | None]] = {}
@@ -88,6 +91,8 @@ class Probes:
         number = next(self._numbers)
         future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
+        if self.engine is not None:
+            argv = self.engine.beside(plan.task.id, MAIN, argv)
         self._send(protocol.Probe(plan.task.id, MAIN, argv, number, seconds))
         return await future == 0
 

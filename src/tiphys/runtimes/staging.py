@@ -19,9 +19,10 @@ from tiphys.executor.protocol import Mount
 from tiphys.executor.spawn import place_of
 from tiphys.executor.tree import remove_tree
 from tiphys.ports import Task
+from tiphys.runtimes.engine import Engine, EngineView, without_mounts
 from tiphys.runtimes.environment import pod_of
 from tiphys.runtimes.logs import read_all
-from tiphys.runtimes.translate import Load, Plan
+from tiphys.runtimes.translate import MAIN, Load, Plan
 from tiphys.runtimes.view import View
 from tiphys.spec import model
 
@@ -82,7 +83,9 @@ def _load(plan: Plan, load: Load, artifacts: ArtifactStore | None) -> bool:
 
 def _drop_mounts(plan: Plan, missing: set[str]) -> None:
     runs = tuple(
-        msgspec.structs.replace(
+        without_mounts(run, missing)
+        if run.halt
+        else msgspec.structs.replace(
             run, mounts=tuple(mount for mount in run.mounts if mount.source not in missing)
         )
         for run in plan.attempt.containers
@@ -140,7 +143,7 @@ def unplace(folder: Path) -> None:
 
 def tidy(folder: Path) -> None:
     """Remove everything of an attempt but its logs: inputs, volumes, secrets written as files."""
-    for name in ("inputs", "volumes", "merged", "work"):
+    for name in ("inputs", "volumes", "merged", "work", "run", "env"):
         remove_tree(str(folder / name))
     for name in ("script", "progress"):
         (folder / name).unlink(missing_ok=True)
@@ -158,17 +161,25 @@ def read_result(folder: Path) -> str:
     return data.removesuffix(b"\n").decode("utf-8", "replace")
 
 
+def _view_of(plan: Plan, engine: Engine | None) -> View | EngineView:
+    if engine is not None:
+        return EngineView(engine, engine.container(plan.task.id, MAIN))
+    main = plan.main
+    # Asked of the disk: the server that started it may have had another configuration.
+    upper = place_of(str(plan.folder), MAIN) / "upper"
+    mounts = main.mounts if main is not None else ()
+    return View(upper if upper.is_dir() else None, mounts)
+
+
 class Collector:
     """Saves the outputs of one attempt that has ended."""
 
-    def __init__(self, plan: Plan, artifacts: ArtifactStore | None) -> None:
+    def __init__(
+        self, plan: Plan, artifacts: ArtifactStore | None, engine: Engine | None = None
+    ) -> None:
         self._plan = plan
         self._artifacts = artifacts
-        main = plan.main
-        # Asked of the disk: the server that started it may have had another configuration.
-        upper = place_of(str(plan.folder), "main") / "upper"
-        mounts = main.mounts if main is not None else ()
-        self._view = View(upper if upper.is_dir() else None, mounts)
+        self._view = _view_of(plan, engine)
         self._spare = plan.folder / "merged"
 
     def collect(self) -> tuple[model.Outputs, list[str]]:

@@ -20,6 +20,7 @@ from tiphys.ports import Resources, Task
 from tiphys.runtimes import patch
 from tiphys.runtimes.command import container_argv, expand, script_argv, with_interpreter
 from tiphys.runtimes.config import LocalConfig
+from tiphys.runtimes.engine import ENGINES, RUN_FOLDER, Engine
 from tiphys.runtimes.environment import Environment, argo_environment, host_environment
 from tiphys.runtimes.volume import Volumes, write_file
 from tiphys.spec import model
@@ -77,6 +78,8 @@ class Translator:
     """Turns tasks into attempts for one data directory."""
 
     def __init__(self, data: Path, config: LocalConfig, resources: Resources) -> None:
+        self.engine: Engine | None = None
+        """What runs the containers, where they are to run in an engine."""
         self._data = data
         self._config = config
         self._resources = resources
@@ -141,7 +144,8 @@ class _Writer:
         self._task = task
         self._template = template
         self._folder = folder
-        self._sandboxed = isolation == "sandbox"
+        self._sandboxed = isolation != "process"
+        self._engine = home.engine if isolation in ENGINES else None
         self._home = home
         self._environment = Environment(task, home.resources)
         self._volumes = Volumes(task, folder, home.claims, home.config, self._environment)
@@ -163,16 +167,17 @@ class _Writer:
         container = member.container
         _check_policy(container, self._home.config)
         declared = self._environment.declared(container)
-        progress = PROGRESS_PATH if self._sandboxed else str(self._folder / "progress")
-        env = self._home.host | argo_environment(self._task, member.name, progress) | declared
+        env = argo_environment(self._task, member.name, self._progress_inside) | declared
+        if self._engine is None:
+            env = self._home.host | env
         env["TIPHYS_ATTEMPT_ID"] = self._task.id
         argv = tuple(expand(word, declared) for word in self._argv(container))
         _check_text((*argv, *env.values()))
         uid, gid = _user(container, self._template)
         retries, wait = _retries(self._template) if member.role == "main" else (0, 0.0)
-        return ContainerRun(
+        run = ContainerRun(
             member.name,
-            with_interpreter(argv, env["PATH"]),
+            argv if self._engine else with_interpreter(argv, env["PATH"]),
             env,
             member.role,
             container.working_dir,
@@ -184,8 +189,22 @@ class _Writer:
             wait,
             member.name == MAIN and has_outputs(self._task),
         )
+        if self._engine is None:
+            return run
+        pids = self._home.config.max_processes
+        return self._engine.wrap(run, container, self._task.id, self._folder, pids)
+
+    @property
+    def _progress_inside(self) -> str:
+        if self._engine is not None:
+            return f"{RUN_FOLDER}/progress"
+        return PROGRESS_PATH if self._sandboxed else str(self._folder / "progress")
 
     def _argv(self, container: model.Container) -> tuple[str, ...]:
+        if self._engine is not None:
+            # What the image says of its command the engine knows itself.
+            script = isinstance(container, model.ScriptTemplate) and bool(container.source)
+            return (*container.command, *container.args, *((SCRIPT_PATH,) if script else ()))
         if not isinstance(container, model.ScriptTemplate):
             return container_argv(self._home.config, container)
         path = SCRIPT_PATH if self._sandboxed else str(self._folder / "script")
@@ -209,6 +228,11 @@ class _Writer:
             yield from self._inputs
         if isinstance(container, model.ScriptTemplate) and container.source:
             yield from self._script(container)
+        if self._engine is not None:
+            shared = self._folder / "run"
+            shared.mkdir(exist_ok=True)
+            shared.chmod(0o777)
+            yield Mount(str(shared), RUN_FOLDER)
 
     def _script(self, script: model.ScriptTemplate) -> Iterator[Mount]:
         path = self._folder / "script"
@@ -220,6 +244,8 @@ class _Writer:
         """Return where on the host the progress file of the task appears."""
         if not self._sandboxed:
             return str(self._folder / "progress")
+        if self._engine is not None:
+            return str(self._folder / "run" / "progress")
         mains = [run for run in runs if run.role == "main"]
         main = next((run for run in mains if run.name == MAIN), mains[0])
         for mount in main.mounts:

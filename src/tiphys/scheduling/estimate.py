@@ -12,6 +12,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+KIND = "Estimate"
+"""Of the stored objects, one for each template."""
 KEPT = 64
 """Durations kept for each template: enough for a median, few enough to follow a change."""
 SAVE_SECONDS = 30.0

@@ -45,6 +45,8 @@ class Gate:
         self._layers: dict[tuple[str, str], list[Work]] = {}
         self._gathered: dict[WorkId, tuple[str, str]] = {}
         self._formed = 0
+        self._largest: dict[str, Resources] = {}
+        """The most that one work of a queue could get, where a template names that queue."""
 
     # -- runs --------------------------------------------------------------------------------
 
@@ -110,6 +112,7 @@ class Gate:
 
     def queues_changed(self) -> None:
         """The queues or the machine changed: what fits is asked anew."""
+        self._largest.clear()
         leaves = set(self._scheduler.queues.leaves())
         for guest in self._guests.values():
             if guest.held is None and guest.choice.queue in leaves:
@@ -120,7 +123,7 @@ class Gate:
     def submit(self, facts: Facts) -> tuple[Refusal | None, tuple[str, ...]]:
         """Let a node of an open run wait for its turn; say what had to be cut for it to fit."""
         guest = self._guests[facts.workflow]
-        work, cut = work_of(facts, guest.choice, guest.largest)
+        work, cut = self._work(guest, facts)
         if guest.choice.unit is Unit.LAYER and facts.layer:
             key = (facts.workflow, facts.layer)
             self._layers.setdefault(key, []).append(work)
@@ -131,7 +134,19 @@ class Gate:
     def adopt(self, facts: Facts, started_at: float) -> None:
         """Account a node as running already."""
         guest = self._guests[facts.workflow]
-        self._scheduler.adopt(work_of(facts, guest.choice, guest.largest)[0], started_at)
+        self._scheduler.adopt(self._work(guest, facts)[0], started_at)
+
+    def _work(self, guest: _Guest, facts: Facts) -> tuple[Work, tuple[str, ...]]:
+        """Make the node's work; one with a queue of its own fits what that queue has."""
+        queue = facts.queue
+        if not queue or queue == guest.choice.queue or guest.held is not None:
+            return work_of(facts, guest.choice, guest.largest)
+        largest = self._largest.get(queue)
+        if largest is None:
+            known = queue in self._scheduler.queues.leaves()
+            largest = self._scheduler.largest(queue) if known else facts.requests
+            self._largest[queue] = largest
+        return work_of(facts, guest.choice, largest)
 
     def withdraw(self, work_id: WorkId) -> None:
         """Forget a node, wherever it is."""
@@ -149,21 +164,32 @@ class Gate:
         self._gathered.clear()
         refused: list[tuple[WorkId, Refusal]] = []
         for (workflow, key), works in layers.items():
-            together = _together(works, self._guests[workflow].largest)
-            if together > 1:
-                # The number keeps a layer that is run again (a retry, a loop) apart.
-                self._formed += 1
-                name = f"{workflow}/{key}/{self._formed}"
-                self._scheduler.declare(Gang(name=name, min_member=together, loose=True))
-                works = [msgspec.structs.replace(work, group=name) for work in works]
-            for work in works:
+            for work in self._as_gang(workflow, key, works):
                 refusal = self._scheduler.submit(work)
                 if refusal is not None:
                     refused.append((work.id, refusal))
         return refused
 
+    def _as_gang(self, workflow: str, key: str, works: Sequence[Work]) -> Sequence[Work]:
+        """Declare the gang of a layer, and give its works as members."""
+        together = self._together(workflow, works)
+        if together < 2:
+            return works
+        # The number keeps a layer that is run again (a retry, a loop) apart.
+        self._formed += 1
+        name = f"{key}#{self._formed}"
+        self._scheduler.declare(Gang(name=name, min_member=together, loose=True))
+        return [msgspec.structs.replace(work, group=name) for work in works]
 
-def _together(works: Sequence[Work], largest: Resources) -> int:
+    def _together(self, workflow: str, works: Sequence[Work]) -> int:
+        """How many of a layer start as one; works of several queues each start alone."""
+        if any(work.queue != works[0].queue for work in works):
+            return 1
+        queue, guest = works[0].queue, self._guests[workflow]
+        return _fitting(works, self._largest.get(queue, guest.largest))
+
+
+def _fitting(works: Sequence[Work], largest: Resources) -> int:
     """How many of ``works``, in order, fit into ``largest`` at once."""
     room = largest.to_dict()
     for count, work in enumerate(works):

@@ -60,6 +60,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Its template, for people and for minimums by task."""
     expected_seconds: float | None = None
     rank: float = 0.0
+    queue: str = ""
+    """Its own, where its template names one; else its workflow's."""
+    priority: int | None = None
 
 
 def choose(
@@ -69,7 +72,6 @@ def choose(
     queue: str = "",
     unit: str = "",
     priority: int | None = None,
-    priority_class: str = "",
     classes: Mapping[str, int] = PRIORITY_CLASSES,
 ) -> Choice:
     """Read a workflow's choice; ``queue`` and ``unit`` are options that win over its metadata.
@@ -82,10 +84,10 @@ def choose(
         raise InvalidInputError(
             f"admission of a whole workflow needs its maximum: annotation {MAX_RESOURCES}"
         )
-    named = priority_class or next((labels[key] for key in _CLASS_LABELS if key in labels), "")
+    named = next((labels[key] for key in _CLASS_LABELS if key in labels), "")
     return Choice(
         queue=queue_of(labels, annotations, queue),
-        priority=_priority(priority, named, classes),
+        priority=priority_of(priority, named, classes),
         unit=chosen,
         most=most,
         hold_seconds=hold_seconds(annotations),
@@ -93,7 +95,7 @@ def choose(
     )
 
 
-def _priority(number: int | None, named: str, classes: Mapping[str, int]) -> int:
+def priority_of(number: int | None, named: str, classes: Mapping[str, int]) -> int:
     """A number wins over a class; a class that nobody declared is a mistake."""
     if number is not None:
         return number
@@ -116,8 +118,8 @@ def work_of(facts: Facts, choice: Choice, largest: Resources) -> tuple[Work, tup
     work = Work(
         id=WorkId(facts.id),
         requests=requests,
-        queue=choice.queue,
-        priority=choice.priority,
+        queue=facts.queue or choice.queue,
+        priority=choice.priority if facts.priority is None else facts.priority,
         workflow=facts.workflow,
         role=facts.role,
         created_at=facts.queued_at,
@@ -137,7 +139,5 @@ def held_whole(most: Resources, largest: Resources) -> tuple[Resources, tuple[st
     """
     kept, cut = clamp(most, largest)
     part = max((amount / largest.get(name) for name, amount in kept.items), default=1.0)
-    rest = {
-        name: max(1, int(amount * part)) for name, amount in largest.items if name not in kept
-    }
+    rest = {name: max(1, int(amount * part)) for name, amount in largest.items if name not in kept}
     return Resources({**rest, **kept.to_dict()}), cut

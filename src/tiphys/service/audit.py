@@ -9,7 +9,7 @@ import msgspec
 from tiphys.core.clock import Clock
 from tiphys.service.access import Identity
 from tiphys.service.cabinet import Cabinet
-from tiphys.store import EventRow, Store
+from tiphys.store import EventRow, Store, WorkflowSummary
 
 KIND = "audit"
 SOURCE = "source"
@@ -24,7 +24,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     project: str = ""
     object: str = ""
-    detail: str = ""
 
 
 class Audit:
@@ -34,34 +33,32 @@ class Audit:
         self._store, self._cabinet, self._clock = store, cabinet, clock
 
     async def note(
-        self,
-        identity: Identity,
-        action: str,
-        *,
-        project: str = "",
-        subject: str = "",
-        detail: str = "",
-        workflow: str = "",
-        source: str = "",
+        self, identity: Identity, action: str, *, project: str = "", subject: str = ""
     ) -> None:
-        """Put a change on record; ``workflow`` is the uid of the one that it concerns."""
+        """Put a change on record that concerns no workflow."""
+        await self._cabinet.save(events=(self._row(identity, action, project, subject),))
+
+    async def note_workflow(
+        self, identity: Identity, action: str, row: WorkflowSummary, *, source: str = ""
+    ) -> None:
+        """Put a change of a workflow on record: here, and beside it as long as it exists."""
+        rows = [self._row(identity, action, row.namespace, f"workflow {row.name} {row.uid}")]
+        about = f"{action} by {identity.name}"
+        rows.append(EventRow(uid=row.uid, at=self._clock.now(), kind=KIND, text=about))
+        if source:
+            rows.append(EventRow(uid=row.uid, at=self._clock.now(), kind=SOURCE, text=source))
+        await self._cabinet.save(events=tuple(rows))
+
+    def _row(self, identity: Identity, action: str, project: str, subject: str) -> EventRow:
         entry = Entry(
             actor=identity.name,
             token=identity.token,
             action=action,
             project=project,
-            object=subject,
-            detail=detail[:500],
+            object=subject[:500],
         )
         text = msgspec.json.encode(entry).decode()
-        now = self._clock.now()
-        rows = [EventRow(uid="", at=now, kind=KIND, text=text)]
-        if workflow:
-            about = f"{action} by {identity.name}" + (f": {detail[:500]}" if detail else "")
-            rows.append(EventRow(uid=workflow, at=now, kind=KIND, text=about))
-        if source:
-            rows.append(EventRow(uid=workflow, at=now, kind=SOURCE, text=source))
-        await self._cabinet.save(events=tuple(rows))
+        return EventRow(uid="", at=self._clock.now(), kind=KIND, text=text)
 
     def entries(
         self, identity: Identity, *, after: int, limit: int

@@ -1,29 +1,33 @@
 """What ``tiphys simulate`` does, without the command line: read, run, show.
 
-The command line parses its options, calls ``simulate`` once for each plan, and prints.
+The command line parses its options, calls ``simulate`` once for each plan, and prints what
+``side_by_side`` gives.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tiphys.control.submit import read_files
+from tiphys.core.duration import parse_duration_or_seconds
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling import QueueTree, Resources
 from tiphys.scheduling.estimate import History
 from tiphys.scheduling.preset import fit
+from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.queue_file import read_queues, resources
-from tiphys.simulate.gantt import gantt_json, gantt_svg, gantt_text
-from tiphys.simulate.report import Report, report_text, summarize
-from tiphys.simulate.run import Outcome, run
-from tiphys.simulate.task import planned, read_trace
-from tiphys.simulate.workflow import DEFAULT_SECONDS, run_workflows, runs_of
-from tiphys.spec.parse import parse_files
+from tiphys.simulate.gantt import gantt_json, gantt_svg, gantt_text, stacked_svg
+from tiphys.simulate.machine import Machine, Outcome, Source
+from tiphys.simulate.report import Report, changes, compare_text, report_text, summarize
+from tiphys.simulate.run import Tasks
+from tiphys.simulate.task import Task, planned, read_trace
+from tiphys.simulate.workflow import DEFAULT_SECONDS, Engines, runs_of
+from tiphys.spec import yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,31 +68,104 @@ def parse_capacity(text: str) -> Resources:
 def load_queues(path: Path, capacity: Resources) -> tuple[QueueTree, str]:
     """Read a queue plan, fitted to the machine; with one warning where it had to shrink."""
     try:
-        documents = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
-    except yaml.YAMLError as error:
+        text = path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"{path}: {error.strerror or error}") from error
+    values = [document.value for document in yaml.load(text, file=str(path))]
+    try:
+        tree = read_queues(values[0] if len(values) == 1 else values)
+    except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
-    return fit(read_queues(documents[0] if len(documents) == 1 else documents), capacity)
+    return fit(tree, capacity)
 
 
-def simulate(
-    capacity: Resources,
-    *,
-    files: Sequence[Path] = (),
-    traces: Sequence[Path] = (),
-    queues: QueueTree | None = None,
-    history: History | None = None,
-    default_seconds: float = DEFAULT_SECONDS,
-) -> Simulation:
-    """Play workflow files, or recorded executions, on an imagined machine."""
-    if bool(files) == bool(traces):
-        raise InvalidInputError("give workflow files or traces, one of the two")
-    if traces:
-        tasks = [task for path in traces for task in planned(read_trace(path), capacity)]
-        outcome = run(tasks, capacity, queues)
-    else:
-        bundle = parse_files([(str(path), path.read_bytes()) for path in files])
-        bundle.raise_errors()
-        outcome = run_workflows(
-            runs_of(bundle), capacity, queues, history=history, default_seconds=default_seconds
-        )
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A recorded execution, the queue it goes to and when it arrives."""
+
+    path: Path
+    queue: str = DEFAULT
+    at: float = 0.0
+
+
+def parse_trace(text: str) -> Trace:
+    """Read ``t.json``, ``t.json,queue=batch`` or ``t.json,queue=batch,at=10m``."""
+    path, *options = text.split(",")
+    found = Trace(Path(path))
+    for option in options:
+        key, _, value = option.partition("=")
+        if key == "queue" and value:
+            found = replace(found, queue=value)
+        elif key == "at" and value:
+            found = replace(found, at=parse_duration_or_seconds(value))
+        else:
+            raise InvalidInputError(f"trace {text!r}: {option!r} is neither queue=… nor at=…")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What is to be run: workflows with what is expected of them, and recorded executions."""
+
+    files: Sequence[tuple[str, bytes]] = ()
+    traces: Sequence[Trace] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    history: History | None = None
+    default_seconds: float = DEFAULT_SECONDS
+
+
+def simulate(capacity: Resources, load: Load, queues: QueueTree | None = None) -> Simulation:
+    """Play workflows and recorded executions on an imagined machine."""
+    if not load.files and not load.traces:
+        raise InvalidInputError("there is nothing to simulate: give workflow files or traces")
+    machine = Machine(capacity, queues)
+    sources: list[Source] = []
+    if load.files:
+        bundle = read_files(load.files)
+        runs = runs_of(bundle, load.parameters)
+        if not runs:
+            raise InvalidInputError("there is no Workflow in these files")
+        sources.append(Engines(runs, machine, load.history, load.default_seconds))
+    if load.traces:
+        sources.append(Tasks(_tasks(load.traces, capacity), machine))
+    outcome = machine.run(*sources)
     return Simulation(outcome, summarize(outcome))
+
+
+def _tasks(traces: Sequence[Trace], capacity: Resources) -> list[Task]:
+    """Read traces; one that is given more than once counts as several workflows."""
+    found: list[Task] = []
+    seen: Counter[str] = Counter()
+    for trace in traces:
+        tasks = planned(read_trace(trace.path, queue=trace.queue, arrives_at=trace.at), capacity)
+        name = tasks[0].workflow if tasks else ""
+        seen[name] += 1
+        found += tasks if seen[name] == 1 else [_copy(task, seen[name]) for task in tasks]
+    return found
+
+
+def _copy(task: Task, number: int) -> Task:
+    mark = f"#{number}"
+    return replace(
+        task,
+        id=task.id + mark,
+        workflow=task.workflow + mark,
+        parents=tuple(parent + mark for parent in task.parents),
+    )
+
+
+def side_by_side(plans: Sequence[tuple[str, Simulation]], form: str, *, width: int = 72) -> str:
+    """Show one plan, or compare two; ``form`` is ``text``, ``json`` or ``svg``."""
+    if form == "svg":
+        names = [(name if len(plans) > 1 else "", plan.outcome) for name, plan in plans]
+        return stacked_svg(names)
+    if len(plans) == 1:
+        plan = plans[0][1]
+        return plan.json() if form == "json" else plan.text(width=width)
+    (left, one), (right, two) = plans
+    if form == "json":
+        shown = [{"name": name, **plan.to_dict()} for name, plan in plans]
+        both = {"plans": shown, "change": changes(one.report, two.report)}
+        return json.dumps(both, indent=2)
+    charts = [f"{name}\n{gantt_text(plan.outcome, width=width)}" for name, plan in plans]
+    return "\n\n".join([compare_text(one.report, two.report, (left, right)), *charts])

@@ -10,7 +10,7 @@ import msgspec
 from tiphys.scheduling.critical_path import critical_path, ranks
 from tiphys.scheduling.estimate import median
 from tiphys.scheduling.resource import Resources
-from tiphys.simulate.run import Outcome, Record
+from tiphys.simulate.machine import Outcome, Record
 from tiphys.simulate.task import Task
 
 
@@ -45,7 +45,11 @@ class Report(msgspec.Struct, frozen=True):
 
 def summarize(outcome: Outcome) -> Report:
     """Sum up an outcome."""
-    records = [record for record in outcome.records.values() if record.ended_at >= 0]
+    records = [
+        record
+        for record in outcome.records.values()
+        if record.ended_at >= 0 and record.started_at >= 0
+    ]
     queues: dict[str, list[Record]] = {}
     for record in records:
         queues.setdefault(record.task.queue, []).append(record)
@@ -143,7 +147,8 @@ def _waves(longest: list[float], places: int) -> float:
 
 def _queue(outcome: Outcome, name: str, records: list[Record]) -> QueueReport:
     waits = sorted(record.waited for record in records)
-    sla = outcome.queues.queues[name].sla_seconds
+    queue = outcome.queues.queues.get(name)
+    sla = None if queue is None else queue.sla_seconds
     return QueueReport(
         tasks=len(records),
         wait_median=median(waits),
@@ -187,24 +192,53 @@ def report_text(report: Report) -> str:
     return "\n".join(lines)
 
 
+def changes(left: Report, right: Report) -> dict[str, float | None]:
+    """How much larger each figure of ``right`` is, as a part of that of ``left``."""
+    found = {}
+    for label, mine, yours, _ in _figures(left, right):
+        found[label] = yours / mine - 1 if mine else None
+    return found
+
+
 def compare_text(left: Report, right: Report, names: tuple[str, str] = ("A", "B")) -> str:
     """Put two reports side by side."""
+    wide = max(14, *(len(name) + 2 for name in names))
+    lines = [f"{'':<26}{names[0]:>{wide}}{names[1]:>{wide}}{'change':>10}"]
+    for label, mine, yours, unit in _figures(left, right):
+        change = f"{yours / mine - 1:+.1%}" if mine else ""
+        cells = "".join(f"{_figure(value, unit):>{wide}}" for value in (mine, yours))
+        lines.append(f"{label:<26}{cells}{change:>10}")
+    for name, report in zip(names, (left, right), strict=True):
+        lines += [f"{name}: never started: {task}: {why}" for task, why in report.stuck.items()]
+        lines += [f"{name}: warning: {warning}" for warning in report.warnings]
+    return "\n".join(lines)
+
+
+def _figures(left: Report, right: Report) -> list[tuple[str, float, float, str]]:
+    """Label, both values, and how they are written."""
     rows: list[tuple[str, float, float, str]] = [
         ("makespan", left.makespan, right.makespan, "s"),
         ("preemptions", left.preemptions, right.preemptions, ""),
+        ("never started", len(left.stuck), len(right.stuck), ""),
     ]
     for name in sorted({*left.utilisation, *right.utilisation}):
         mine, yours = left.utilisation.get(name, 0.0), right.utilisation.get(name, 0.0)
         rows.append((f"{name} used", mine * 100, yours * 100, "%"))
     for name in sorted({*left.queues, *right.queues}):
-        a, b = left.queues.get(name), right.queues.get(name)
-        rows.append((f"{name} wait p95", a.wait_p95 if a else 0.0, b.wait_p95 if b else 0.0, "s"))
-        rows.append((f"{name} SLA missed", a.sla_misses if a else 0, b.sla_misses if b else 0, ""))
-    lines = [f"{'':<24}{names[0]:>14}{names[1]:>14}{'change':>10}"]
-    for label, mine, yours, unit in rows:
-        change = f"{yours / mine - 1:+.1%}" if mine else ""
-        lines.append(f"{label:<24}{mine:>13.1f}{unit:1}{yours:>13.1f}{unit:1}{change:>10}")
-    return "\n".join(lines)
+        a, b = left.queues.get(name, _NONE), right.queues.get(name, _NONE)
+        rows.append((f"{name} wait p50", a.wait_median, b.wait_median, "s"))
+        rows.append((f"{name} wait p95", a.wait_p95, b.wait_p95, "s"))
+        rows.append((f"{name} SLA missed", a.sla_misses, b.sla_misses, ""))
+    return rows
+
+
+_NONE = QueueReport(0, 0.0, 0.0, 0.0, 0)
+
+
+def _figure(value: float, unit: str) -> str:
+    if unit == "s":
+        return _time(value)
+    return f"{value:.0f}{unit}"
 
 
 def _time(seconds: float) -> str:

@@ -42,8 +42,14 @@ def read_trace(path: Path, *, queue: str = "default", arrives_at: float = 0.0) -
     """Read a recorded workflow execution; durations are taken as known."""
     try:
         trace = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(trace, dict):
+            raise TypeError("an object is expected")
         tasks = [_task(trace, entry, queue, arrives_at) for entry in trace["tasks"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise InvalidInputError(f"{path}: {error.strerror or error}") from error
+    except KeyError as error:
+        raise InvalidInputError(f"{path}: not a workflow trace (no {error})") from error
+    except (ValueError, TypeError) as error:
         raise InvalidInputError(f"{path}: not a workflow trace ({error})") from error
     return ranked(tasks)
 

@@ -7,45 +7,51 @@ do. Locks, retries, hooks, loops and parallelism are the engine's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from heapq import heappop, heappush
-from itertools import count
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
 from tiphys.control.locks import LockTable, Waiting
-from tiphys.control.task import attempt_id, make_work
+from tiphys.control.placing import choice_of, estimate_key, facts_of
+from tiphys.control.submit import Overrides, prepare
+from tiphys.control.task import attempt_id
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import begin, step, take_effects
 from tiphys.engine.run import Run
-from tiphys.scheduling import QueueTree, Resources, Scheduler, Work, WorkId
-from tiphys.scheduling.admission import queue_of
-from tiphys.scheduling.estimate import History
+from tiphys.scheduling import QueueTree, Resources, WorkId
+from tiphys.scheduling.estimate import History, Memory
 from tiphys.scheduling.plan import Preemption
 from tiphys.scheduling.reason import text
-from tiphys.simulate.run import Outcome, Record
+from tiphys.simulate.machine import ARRIVES, Machine, Outcome, Record
 from tiphys.simulate.task import Task
 from tiphys.spec import model
 from tiphys.spec.library import Library
-from tiphys.spec.merge import resolve_spec
 from tiphys.spec.parse import Bundle
 
 DEFAULT_SECONDS = 60.0
 """Expected of a template that never ran."""
 
 
-def runs_of(bundle: Bundle) -> list[Run]:
-    """Make a run of each workflow of ``bundle``; all are submitted at the same instant."""
+def runs_of(bundle: Bundle, parameters: Mapping[str, str] | None = None) -> list[Run]:
+    """Make a run of each workflow of ``bundle``; all are submitted at the same instant.
+
+    Raises SpecError with all that is wrong with one of them.
+    """
     library = Library.of(bundle)
+    overrides = Overrides(parameters=parameters or {})
     found = []
     for index, parsed in enumerate(bundle.workflows):
-        workflow = parsed.value
-        name = workflow.metadata.name or f"{workflow.metadata.generate_name}{index + 1}"
-        meta = msgspec.structs.replace(workflow.metadata, name=name)
-        workflow = msgspec.structs.replace(workflow, metadata=meta)
-        spec = resolve_spec(workflow, library)
-        found.append(begin(workflow, spec, library, uid=f"{name}-{index}", created_at=0.0))
+        meta = parsed.value.metadata
+        # No random names: the same files give the same report.
+        name = meta.name or f"{meta.generate_name or 'workflow-'}{index + 1}"
+        workflow = msgspec.structs.replace(
+            parsed.value, metadata=msgspec.structs.replace(meta, name=name)
+        )
+        made = prepare(replace(parsed, value=workflow), library, overrides)
+        run = begin(made.workflow, made.spec, library, uid=f"{name}-{index}", created_at=0.0)
+        found.append(run)
     return found
 
 
@@ -58,58 +64,56 @@ def run_workflows(
     default_seconds: float = DEFAULT_SECONDS,
 ) -> Outcome:
     """Run workflows to their end on a virtual clock."""
-    engines = _Engines(runs, capacity, queues or QueueTree.default())
-    engines.history = history or History()
-    engines.default_seconds = default_seconds
-    return engines.run()
+    machine = Machine(capacity, queues)
+    return machine.run(Engines(runs, machine, history, default_seconds))
 
 
-class _Engines:
-    """All runs, one scheduler, one clock."""
+class Engines:
+    """A source of workflows, each with the real engine."""
 
-    history: History
-    default_seconds: float
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        machine: Machine,
+        history: History | None = None,
+        default_seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        self._machine = machine
+        self._runs = {run.uid: run for run in runs}
+        self._memory = Memory()
+        self._memory.history = history or History()
+        self._default = default_seconds
+        self._locks = LockTable()
+        self._memos: dict[tuple[str, str], model.Outputs | None] = {}
+        self._commands: dict[str, tuple[Run, cm.StartNode, float]] = {}
+        """Starts that were asked for and have not ended, by attempt, with their durations."""
+        self._busy: dict[str, int] = {}
+        self._paused: set[str] = set()
 
-    def __init__(self, runs: Sequence[Run], capacity: Resources, queues: QueueTree) -> None:
-        self.scheduler = Scheduler(capacity, queues)
-        self.outcome = Outcome(capacity, queues)
-        self.limits = Resources({"pods": 1, **capacity.to_dict()})
-        """Leaves count as one of ``pods``, which an imagined machine need not limit."""
-        self.runs = {run.uid: run for run in runs}
-        self.locks = LockTable()
-        self.memos: dict[tuple[str, str], model.Outputs | None] = {}
-        self.later: list[tuple[float, int, str, ev.Event]] = []
-        self.order = count()
-        self.commands: dict[str, tuple[Run, cm.StartNode, Work]] = {}
-        """Starts that were asked for and have not ended, by attempt."""
-        self.now = 0.0
+    def begin(self) -> None:
+        """Start all workflows."""
+        for run in self._runs.values():
+            refusal, cut = self._machine.gate.open(run.uid, choice_of(run), run.created_at)
+            if cut:
+                self._machine.outcome.warn(f"{run.name} {'; '.join(cut)}")
+            if refusal is not None:
+                self._machine.outcome.stuck[run.name] = text(refusal)
+            else:
+                self._send(run, ev.RunStarted(at=0.0))
 
-    def run(self) -> Outcome:
-        for run in self.runs.values():
-            self._send(run, ev.RunStarted(at=0.0))
-        self._plan()
-        while self.later:
-            self.now = self.later[0][0]
-            while self.later and self.later[0][0] <= self.now:
-                _, _, uid, event = heappop(self.later)
-                self._happen(uid, event)
-            self._plan()
-        for uid, run in self.runs.items():
-            if not run.ended:
-                self.outcome.stuck[uid] = "it waits for somebody to resume it"
-        return self.outcome
+    def finish(self) -> None:
+        """Say which workflows have not come to their end."""
+        for uid, run in self._runs.items():
+            if not run.ended and not self._busy.get(uid) and run.name not in self.stuck:
+                self.stuck[run.name] = "it waits for somebody to resume it"
+        for attempt in [key for key in self.stuck if key in self._commands]:
+            run, command, _ = self._commands[attempt]
+            self.stuck[run.nodes[command.node].name] = self.stuck.pop(attempt)
 
-    def _happen(self, uid: str, event: ev.Event) -> None:
-        if not uid:
-            return
-        run = self.runs[uid]
-        if isinstance(event, ev.NodeEnded):
-            attempt = attempt_id(run, event.attempt)
-            if self.commands.pop(attempt, None) is None:
-                return  # it was stopped before
-            self.scheduler.finished(WorkId(attempt))
-            self.outcome.records[attempt].ended_at = self.now
-        self._send(run, event)
+    @property
+    def stuck(self) -> dict[str, str]:
+        """What never started, and why."""
+        return self._machine.outcome.stuck
 
     def _send(self, run: Run, event: ev.Event) -> None:
         step(run, event)
@@ -118,6 +122,11 @@ class _Engines:
             answers.extend(self._perform(run, command))
         for answer in answers:
             self._send(run, answer)
+        if run.ended:
+            self._machine.gate.ended(run.uid)
+        elif not self._busy.get(run.uid) and run.uid not in self._paused:
+            self._paused.add(run.uid)
+            self._machine.gate.paused(run.uid, self._machine.now)
 
     def _perform(self, run: Run, command: cm.Command) -> Iterable[ev.Event]:
         match command:
@@ -133,79 +142,71 @@ class _Engines:
                 self._free(run, command.holder)
             case cm.ReadMemo():
                 key = (command.cache, command.key)
-                outputs = self.memos.get(key)
+                outputs = self._memos.get(key)
                 yield ev.MemoRead(
-                    at=self.now, node=command.node, hit=key in self.memos, outputs=outputs
+                    at=self._machine.now, node=command.node, hit=key in self._memos, outputs=outputs
                 )
             case cm.SaveMemo():
-                self.memos[command.cache, command.key] = command.outputs
+                self._memos[command.cache, command.key] = command.outputs
             case cm.EmitMetric():
                 pass  # nobody scrapes an imagined machine
 
     # -- leaves ------------------------------------------------------------------------------
 
     def _queue(self, run: Run, command: cm.StartNode) -> None:
+        if run.uid in self._paused:
+            self._paused.discard(run.uid)
+            self._machine.gate.resumed(run.uid)
         attempt = attempt_id(run, command.attempt)
-        work, cut = make_work(run, command, self.limits, self.now)
-        seconds = self._seconds(run, command.template)
-        meta = run.workflow.metadata
-        queue = queue_of(meta.labels, meta.annotations)
-        requests = Resources({n: a for n, a in work.requests.items if n in self.scheduler.capacity})
-        work = msgspec.structs.replace(
-            work, queue=queue, expected_seconds=seconds, requests=requests
-        )
-        if cut:
-            self.outcome.warnings.append(f"{run.name}: {'; '.join(cut)}")
+        seconds = self._seconds(run, command)
+        facts = facts_of(run, command, self._machine.now)
+        # An imagined machine need not limit what was not asked about.
+        known = self._machine.scheduler.capacity
+        asked = {n: a for n, a in facts.requests.items if n in known or n != "pods"}
+        facts = msgspec.structs.replace(facts, requests=Resources(asked), expected_seconds=seconds)
+        choice = choice_of(run)
         task = Task(
             id=f"{run.name}/{run.nodes[command.node].name}",
             seconds=seconds,
-            requests=work.requests,
+            requests=Resources({n: min(a, known.get(n)) for n, a in asked.items()}),
             workflow=run.name,
             template=command.template.name,
-            queue=queue,
-            priority=work.priority,
+            queue=facts.queue or choice.queue,
+            priority=choice.priority if facts.priority is None else facts.priority,
         )
-        self.outcome.records[attempt] = Record(task, self.now)
-        self.commands[attempt] = (run, command, work)
-        refusal = self.scheduler.submit(work)
+        self._machine.outcome.records[attempt] = Record(task, self._machine.now)
+        self._commands[attempt] = (run, command, seconds)
+        self._busy[run.uid] = self._busy.get(run.uid, 0) + 1
+        refusal, cut = self._machine.gate.submit(facts)
+        if cut:
+            self._machine.outcome.warn(f"{run.name}: {command.template.name} {'; '.join(cut)}")
         if refusal is not None:
-            self._end(run, command, "Error", text(refusal), self.now)
+            self._end(run, command, "Error", text(refusal), self._machine.now)
 
-    def _seconds(self, run: Run, template: model.Template) -> float:
-        for key in (f"{run.name}/{template.name}", template.name):
-            expected = self.history.expect(key)
+    def _seconds(self, run: Run, command: cm.StartNode) -> float:
+        node = run.nodes[command.node]
+        for key in (estimate_key(run, node), command.template.name):
+            expected = self._memory.seconds(key)
             if expected is not None:
-                return expected.seconds
-        return self.default_seconds
+                return expected
+        return self._default
 
-    def _plan(self) -> None:
-        plan = self.scheduler.plan(self.now)
-        self.outcome.plans += 1
-        self.outcome.decisions += len(plan.starts) + len(plan.preempts)
-        for work_id in plan.starts:
-            self._start(work_id)
-        for preemption in plan.preempts:
-            self._preempt(preemption)
-        if plan.preempts:
-            self._plan()
-        at = self.scheduler.wake_at()
-        if at is not None and self.later and self.now < at < self.later[0][0]:
-            heappush(self.later, (at, next(self.order), "", ev.Woken(at=at)))
-
-    def _start(self, attempt: str) -> None:
-        run, command, work = self.commands[attempt]
-        self.outcome.records[attempt].started_at = self.now
-        run.nodes[command.node].ours.admitted = True
-        begun = ev.NodeStarted(at=self.now, node=command.node, attempt=command.attempt)
-        self._push(self.now, run, begun)
+    def started(self, work_id: str) -> bool:
+        """Foresee the end of a leaf; a daemon has none of its own."""
+        known = self._commands.get(work_id)
+        if known is None:
+            return False
+        run, command, seconds = known
+        now, node, attempt = self._machine.now, command.node, command.attempt
+        self._machine.outcome.records[work_id].started_at = now
+        run.nodes[node].ours.admitted = True
+        self._push(now, run, ev.NodeStarted(at=now, node=node, attempt=attempt))
         if command.template.daemon:
-            ready = ev.NodeReady(
-                at=self.now, node=command.node, attempt=command.attempt, ip="127.0.0.1"
-            )
-            self._push(self.now, run, ready)
+            ready = ev.NodeReady(at=now, node=node, attempt=attempt, ip="127.0.0.1")
+            self._push(now, run, ready)
         else:
-            end = self.now + (work.expected_seconds or 0.0)
-            self._end(run, command, "Succeeded", "", end)
+            self._end(run, command, "Succeeded", "", now + seconds)
+        return True
 
     def _end(self, run: Run, command: cm.StartNode, phase: str, message: str, at: float) -> None:
         declared = command.template.outputs.parameters
@@ -220,34 +221,51 @@ class _Engines:
         )  # fmt: skip
         self._push(at, run, ended)
 
+    def _happen(self, run: Run, event: ev.Event) -> None:
+        if isinstance(event, ev.NodeEnded):
+            attempt = attempt_id(run, event.attempt)
+            if not self._forget(attempt):
+                return  # it was stopped before
+            self._machine.scheduler.finished(WorkId(attempt))
+            self._machine.outcome.records[attempt].ended_at = self._machine.now
+        self._send(run, event)
+
+    def _forget(self, attempt: str) -> bool:
+        known = self._commands.pop(attempt, None)
+        if known is not None:
+            self._busy[known[0].uid] -= 1
+        return known is not None
+
     def _stop(self, run: Run, command: cm.StopNode) -> None:
         attempt = attempt_id(run, command.attempt)
-        if self.commands.pop(attempt, None) is not None:
-            self.scheduler.withdraw(WorkId(attempt))
-            record = self.outcome.records[attempt]
+        if self._forget(attempt):
+            self._machine.gate.withdraw(WorkId(attempt))
+            record = self._machine.outcome.records[attempt]
             if record.started_at >= 0:
-                record.ended_at = self.now
+                record.ended_at = self._machine.now
 
-    def _preempt(self, preemption: Preemption) -> None:
-        run, command, _ = self.commands.pop(preemption.victim)
-        self.outcome.preemptions.append((self.now, preemption))
-        self.outcome.records[preemption.victim].preempted += 1
-        self.outcome.records[preemption.victim].ended_at = self.now
-        self.scheduler.finished(preemption.victim)
-        self._send(
-            run,
-            ev.NodePreempted(
-                at=self.now,
-                node=command.node,
-                attempt=command.attempt,
-                message=preemption.text,
-            ),
+    def stopped(self, preemption: Preemption) -> bool:
+        """Have a leaf queue again; the engine gives it a new attempt."""
+        known = self._commands.get(preemption.victim)
+        if known is None:
+            return False
+        run, command, _ = known
+        now = self._machine.now
+        record = self._machine.outcome.records[preemption.victim]
+        record.preempted += 1
+        record.ended_at = now
+        self._forget(preemption.victim)
+        self._machine.scheduler.finished(preemption.victim)
+        event = ev.NodePreempted(
+            at=now, node=command.node, attempt=command.attempt, message=preemption.text
         )
+        self._send(run, event)
+        return True
 
     # -- locks -------------------------------------------------------------------------------
 
     def _acquire(self, run: Run, command: cm.AcquireLocks) -> ev.Event:
-        answer = self.locks.acquire(
+        answer = self._locks.acquire(
             (run.uid, command.holder),
             command.locks,
             priority=command.priority,
@@ -256,18 +274,25 @@ class _Engines:
         )
         if isinstance(answer, Waiting):
             return ev.LocksAwaited(
-                at=self.now, holder=command.holder, lock=answer.lock, message=answer.message
+                at=self._machine.now,
+                holder=command.holder,
+                lock=answer.lock,
+                message=answer.message,
             )
-        return ev.LocksGranted(at=self.now, holder=command.holder)
+        return ev.LocksGranted(at=self._machine.now, holder=command.holder)
 
     def _free(self, run: Run, holder: str) -> None:
         freed = (
-            self.locks.release_run(run.uid)
+            self._locks.release_run(run.uid)
             if holder == "*"
-            else self.locks.release((run.uid, holder))
+            else self._locks.release((run.uid, holder))
         )
         for uid, each in freed:
-            self._push(self.now, self.runs[uid], ev.LocksGranted(at=self.now, holder=each))
+            self._push(
+                self._machine.now,
+                self._runs[uid],
+                ev.LocksGranted(at=self._machine.now, holder=each),
+            )
 
     def _push(self, at: float, run: Run, event: ev.Event) -> None:
-        heappush(self.later, (at, next(self.order), run.uid, event))
+        self._machine.at(at, ARRIVES, lambda: self._happen(run, event))

@@ -191,10 +191,8 @@ class _Rule:
         """Evaluate; nil is an error too."""
         try:
             value = program.evaluate(environment, self.host or expression.DEFAULT_HOST)
-        except ExpressionLimitError:
-            raise
         except ExpressionError as error:
-            raise ExpressionError(f"failed to evaluate expression: {error}") from None
+            raise _failed(error) from None
         if value is None:
             raise ExpressionError(f"failed to evaluate expression {expression.quote(program.text)}")
         return value
@@ -270,13 +268,17 @@ def _unescaped(inside: str) -> str:
     return str(text)
 
 
+def _failed(error: ExpressionError) -> ExpressionError:
+    """Say it in Argo's words, with the code behind the first line: a node's message shows both."""
+    first, newline, rest = str(error).partition("\n")
+    return type(error)(f"failed to evaluate expression: {first} [{error.code}]{newline}{rest}")
+
+
 def _prepare(text: str) -> _Prepared:
     try:
         program = expression.compile_expression(text)
-    except ExpressionLimitError:
-        raise
     except ExpressionError as error:
-        raise ExpressionError(f"failed to evaluate expression: {error}") from None
+        raise _failed(error) from None
     words = _words(text)
     late = tuple(
         tuple(name.split(".")) for name in _LATE if name in text and _within(_words(name), words)

@@ -156,7 +156,8 @@ def load(text: bytes | str, *, file: str = "") -> list[Document]:
 
 def _decode(text: bytes | str, file: str) -> str:
     if len(text) > MAX_BYTES:
-        raise SpecError([_limit(file, 0, 0, f"the text is larger than {MAX_BYTES // 2**20} MiB")])
+        message = f"the text is larger than {MAX_BYTES // 2**20} MiB"
+        raise SpecError([_limit(file, _lines(text[:MAX_BYTES]), 1, message)])
     text = (_utf8(text, file) if isinstance(text, bytes) else text).removeprefix("\ufeff")
     bad = _CONTROL.search(text)
     if bad:
@@ -166,6 +167,10 @@ def _decode(text: bytes | str, file: str) -> str:
         # JSON writes characters past the first plane as two escapes, which YAML does not know.
         text = _SURROGATE_PAIR.sub(_join_pair, text)
     return text
+
+
+def _lines(text: bytes | str) -> int:
+    return (text.count(b"\n") if isinstance(text, bytes) else text.count("\n")) + 1
 
 
 def _utf8(data: bytes, file: str) -> str:

@@ -239,6 +239,24 @@ hooks: {run: {template: leaf, expression: 'workflow.status == "Running"'}}
         "",
         cast({"a": Outcome(parameters={"p": "7"})}),
     ),
+    "a step beside one that cannot be executed": (
+        """
+- name: main
+  dag: {tasks: [{name: a, template: sub}, {name: b, template: leaf}]}
+- name: sub
+  steps:
+  - [{name: w, template: leaf}]
+  - [{name: x, template: locked}, {name: broken, template: takes}]
+- name: takes
+  inputs: {parameters: [{name: nothing}]}
+  container: {image: x, command: [x]}
+- name: locked
+  synchronization: {mutexes: [{name: m}]}
+  container: {image: x, command: [x]}
+""",
+        "onExit: locked",
+        cast({"x": Outcome(seconds=7), "b": Outcome(seconds=3)}),
+    ),
     "a failure": (
         """
 - name: main
@@ -304,43 +322,6 @@ def test_a_run_may_be_taken_up_at_every_moment(case: str) -> None:
 
     assert state(harness) == state(undisturbed)
     assert sorted(harness.started) == sorted(undisturbed.started)
-
-
-ORPHAN = """
-- name: main
-  dag: {tasks: [{name: a, template: sub}, {name: b, template: leaf}]}
-- name: sub
-  steps:
-  - [{name: x, template: locked}, {name: broken, template: takes}]
-- name: takes
-  inputs: {parameters: [{name: nothing}]}
-  container: {image: x, command: [x]}
-- name: locked
-  synchronization: {mutexes: [{name: m}]}
-  container: {image: x, command: [x]}
-"""
-
-
-def test_what_runs_on_below_a_group_that_errored_is_ended_by_a_restart() -> None:
-    outcomes = {"x": Outcome(seconds=7), "b": Outcome(seconds=3)}
-    text = flow(ORPHAN, spec="onExit: locked")
-    undisturbed = Harness(text, cast(outcomes))
-    undisturbed.finish()
-    assert undisturbed.node("wf.a[0].x").phase is Phase.SUCCEEDED
-
-    harness = Harness(text, cast(outcomes)).start()
-    harness.advance()
-    harness.take_up()
-    harness.finish()
-
-    orphan = harness.node("wf.a[0].x")
-    assert orphan.phase is Phase.FAILED
-    assert (orphan.id, orphan.ours.attempt) in harness.stopped
-    # Its lock is free again, so the exit handler has not to wait for it.
-    assert harness.node("wf.onExit").phase is Phase.SUCCEEDED
-    expected = undisturbed.phases() | {"wf.a[0].x": "Failed"}
-    assert harness.phases() == expected
-    assert harness.run.phase == undisturbed.run.phase
 
 
 def test_what_may_have_been_started_is_asked_for_again_as_such() -> None:

@@ -356,3 +356,30 @@ def test_step_names_are_known_inside_of_the_template() -> None:
     inputs = harness.node("wf[0].a").inputs
     assert inputs is not None
     assert inputs.parameters[0].value == "a of wf"
+
+
+def test_what_runs_beside_a_step_that_cannot_be_executed_is_ended_with_its_group() -> None:
+    # Argo lets such a pod run on, seen by nobody; here it ends with what it belongs to.
+    harness = Harness(
+        flow("""
+    - name: main
+      steps:
+      - [{name: ask, template: leaf}]
+      - - {name: long, template: leaf}
+        - name: broken
+          template: gate
+    - name: gate
+      synchronization: {mutexes: [{name: m}]}
+      outputs: {parameters: [{name: p, valueFrom: {parameter: "{{steps.x.outputs.result}}"}}]}
+      steps:
+      - [{name: x, template: leaf}]
+    """),
+        cast({"long": Outcome(seconds=99), "x": Outcome(phase="Succeeded")}),
+    )
+    harness.finish()
+
+    long = harness.node("wf[1].long")
+    assert (long.phase, long.message) == (Phase.FAILED, "ended with the node that it belongs to")
+    assert (long.id, long.ours.attempt) in harness.stopped
+    assert harness.run.phase == "Failed"
+    assert harness.run.finished_at == harness.run.created_at + 2

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import msgspec
 import pytest
 
 from tiphys.errors import InvalidInputError
@@ -59,17 +62,19 @@ def test_a_workflow_chooses_queue_priority_and_unit_by_its_metadata() -> None:
 
 
 def test_a_number_wins_over_a_priority_class_and_an_option_over_metadata() -> None:
-    labels = {"kueue.x-k8s.io/queue-name": "night"}
+    labels = {"kueue.x-k8s.io/queue-name": "night", "tiphys.dev/priority-class": "critical"}
 
-    found = choose(labels, {}, queue="day", priority=7, priority_class="critical")
+    found = choose(labels, {}, queue="day", priority=7)
 
     assert (found.queue, found.priority) == ("day", 7)
 
 
 def test_declared_priority_classes_count() -> None:
-    assert choose({}, {}, priority_class="mine", classes={"mine": 55}).priority == 55
-    with pytest.raises(InvalidInputError, match="priority class 'other' is none of critical"):
-        choose({}, {}, priority_class="other")
+    labels = {"kueue.x-k8s.io/priority-class": "mine"}
+
+    assert choose(labels, {}, classes={"mine": 55}).priority == 55
+    with pytest.raises(InvalidInputError, match="priority class 'mine' is none of critical"):
+        choose(labels, {})
 
 
 @pytest.mark.parametrize(
@@ -88,7 +93,7 @@ def test_the_declared_maximum_is_read_in_every_form(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["four cores", "cpu=lots", "cpu: [", "[1, 2]", "cpu: 0"])
 def test_a_maximum_that_cannot_be_read_is_an_error_that_names_the_annotation(text: str) -> None:
-    with pytest.raises(InvalidInputError, match="annotation kueue.k8s.io/max-resources"):
+    with pytest.raises(InvalidInputError, match=re.escape(f"annotation {MAX}")):
         max_resources({MAX: text})
 
 
@@ -164,7 +169,7 @@ def test_a_layer_starts_whole() -> None:
     assert scheduler.plan(1.0).starts == ()
     wait = scheduler.reason(WorkId("a"), 1.0)
     assert wait is not None
-    assert wait.text == "gang wf/L/1 is short by 1: 2 of 3 have room"
+    assert wait.text == "gang L#1 is short by 1: 2 of 3 have room"
     scheduler.finished(WorkId("x"))
     assert scheduler.plan(2.0).starts == ("a", "b", "c")
 
@@ -325,3 +330,17 @@ def test_a_closed_queue_takes_runs_in_and_starts_nothing() -> None:
     send(gate, facts("a"))
 
     assert scheduler.plan(0.0).starts == ()
+
+
+def test_a_template_may_name_a_queue_and_a_priority_of_its_own() -> None:
+    queues = QueueTree([Queue(name="default"), Queue(name="gpu", capability=Resources(cpu=1000))])
+    gate, scheduler = gate_of(4, queues)
+    gate.open("wf", Choice(), 0.0)
+
+    _, cut = gate.submit(msgspec.structs.replace(facts("a", 2), queue="gpu", priority=99))
+
+    assert cut == ("asks for 2 cpu, has 1 cpu",)
+    scheduler.plan(0.0)
+    assert scheduler.used("gpu") == Resources(cpu=1000)
+    refusal, _ = gate.submit(msgspec.structs.replace(facts("b"), queue="nowhere"))
+    assert refusal == NoSuchQueue("nowhere")

@@ -1,0 +1,248 @@
+"""What tasks wrote, as streams of Argo's log entries: ``{"content": …, "podName": …}``."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from starlette.responses import Response
+
+from tiphys.api.argo.call import Call
+from tiphys.api.argo.feed import Feed
+from tiphys.api.argo.show import nodes_of
+from tiphys.api.argo.stream import ALIVE, Frames, reply_stream
+from tiphys.api.problems import RequestError
+from tiphys.core.name import pod_name
+from tiphys.engine.node import Node
+from tiphys.engine.selector import template_of
+from tiphys.errors import NotFoundError
+from tiphys.runtimes.logs import LogLine, LogReader
+from tiphys.service.access import Role
+from tiphys.spec.expression.fault import Fault
+from tiphys.spec.expression.regex import compile_pattern, matches
+from tiphys.store import Store, WorkflowRow
+
+POLL = 0.2
+"""Seconds between two looks at logs that grow."""
+BATCH = 500
+_ENDED = frozenset({"Succeeded", "Failed", "Error"})
+_PREFIX = "logOptions."
+
+
+class Line(NamedTuple):
+    """A line and the pod that wrote it."""
+
+    pod: str
+    line: LogLine
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which lines are wanted, and how."""
+
+    pod: str = ""
+    container: str = ""
+    grep: str = ""
+    since: float = 0.0
+    tail: int | None = None
+    timestamps: bool = False
+    follow: bool = False
+
+    def takes(self, found: Line) -> bool:
+        """Tell whether a line is wanted."""
+        return found.line.at >= self.since and (
+            not self.grep or matches(self.grep, self.content(found))
+        )
+
+    def content(self, found: Line) -> str:
+        """Give the text of a line."""
+        if not self.timestamps:
+            return found.line.text
+        at = datetime.fromtimestamp(found.line.at, UTC).isoformat(timespec="microseconds")
+        return f"{at.replace('+00:00', 'Z')} {found.line.text}"
+
+    def frame(self, found: Line) -> bytes:
+        """Write a line as Argo's entry."""
+        return msgspec.json.encode({"content": self.content(found), "podName": found.pod})
+
+    def means(self, row: WorkflowRow, node: Node) -> bool:
+        """Tell whether the lines of a node are wanted."""
+        return self.pod in {"", node.id, pod_of(row, node)}
+
+
+def pod_of(row: WorkflowRow, node: Node) -> str:
+    """Give the name that the node's pod has in Argo."""
+    return pod_name(row.name, node.name, template_of(node), node.id)
+
+
+def read_wanted(call: Call) -> Wanted:
+    """Read what somebody asked for."""
+    if call.text("selector"):
+        raise RequestError("not_implemented", "logs cannot be selected by labels of pods")
+    grep = call.text("grep")
+    try:
+        compile_pattern(grep)
+    except Fault as error:
+        raise RequestError("bad_filter", f"grep: {error.message}") from None
+    since = call.moment(f"{_PREFIX}sinceTime") or float(
+        call.number(f"{_PREFIX}sinceTime.seconds") or 0
+    )
+    seconds = call.number(f"{_PREFIX}sinceSeconds")
+    if seconds is not None:
+        since = call.context.host.clock.now() - seconds
+    return Wanted(
+        pod=call.path("pod") or call.text("podName"),
+        container=call.text(f"{_PREFIX}container"),
+        grep=grep,
+        since=since,
+        tail=call.number(f"{_PREFIX}tailLines"),
+        timestamps=call.flag(f"{_PREFIX}timestamps"),
+        follow=call.flag(f"{_PREFIX}follow"),
+    )
+
+
+@dataclass(slots=True)
+class Logs:
+    """The logs of one workflow, read on and on."""
+
+    data: Path
+    store: Store
+    row: WorkflowRow
+    wanted: Wanted
+    readers: dict[tuple[str, int], LogReader] = field(default_factory=dict)
+    closed: set[tuple[str, int]] = field(default_factory=set)
+
+    def meant(self) -> list[Node]:
+        """Give the nodes whose lines are wanted."""
+        nodes = nodes_of(self.store, self.row.uid)
+        return [node for node in nodes if self.wanted.means(self.row, node)]
+
+    def more(self) -> tuple[list[Line], bool]:
+        """Give the lines that are new, and whether there will be no more."""
+        # The phase first: nodes that end in between are then read once more.
+        try:
+            over = self.store.workflow(self.row.uid).phase in _ENDED
+        except NotFoundError:
+            return [], True
+        found: list[Line] = []
+        for node in self.meant():
+            key = (node.id, node.ours.attempt)
+            if node.ours.attempt and key not in self.closed:
+                found += self._read(key, node, final=node.ended or over)
+        found.sort(key=lambda each: each.line.at)
+        return found, over
+
+    def _read(self, key: tuple[str, int], node: Node, *, final: bool) -> list[Line]:
+        reader = self.readers.pop(key, None) or self._open(node)
+        if final:
+            self.closed.add(key)
+        else:
+            self.readers[key] = reader
+        lines = (Line(pod_of(self.row, node), line) for line in reader.read(final=final))
+        return [line for line in lines if self.wanted.takes(line)]
+
+    def _open(self, node: Node) -> LogReader:
+        uid = self.row.uid
+        folder = self.data / "attempts" / uid / f"{uid}.{node.ours.attempt}"
+        return LogReader(folder, container=self.wanted.container or None)
+
+    def everything(self) -> Iterator[Line]:
+        """Yield all lines by time; a log is opened when the time of its node has come."""
+        waiting = sorted((n for n in self.meant() if n.ours.attempt), key=_began, reverse=True)
+        heap: list[tuple[float, int, Line, Iterator[Line]]] = []
+        count = 0
+        while waiting or heap:
+            while waiting and (not heap or _began(waiting[-1]) <= heap[0][0]):
+                count += 1
+                _push(heap, count, self._lines(waiting.pop()))
+            if heap:
+                _, number, line, rest = heapq.heappop(heap)
+                if self.wanted.takes(line):
+                    yield line
+                _push(heap, number, rest)
+
+    def _lines(self, node: Node) -> Iterator[Line]:
+        pod = pod_of(self.row, node)
+        return (Line(pod, line) for line in self._open(node).read(final=True))
+
+
+def _push(
+    heap: list[tuple[float, int, Line, Iterator[Line]]], number: int, lines: Iterator[Line]
+) -> None:
+    line = next(lines, None)
+    if line is not None:
+        heapq.heappush(heap, (line.line.at, number, line, lines))
+
+
+def _began(node: Node) -> float:
+    return node.ours.began_at or node.started_at or 0.0
+
+
+def tailed(lines: Iterable[Line], count: int | None) -> list[Line]:
+    """Keep the last so many lines of each pod."""
+    if count is None:
+        return list(lines)
+    kept: dict[str, deque[Line]] = {}
+    for line in lines:
+        kept.setdefault(line.pod, deque(maxlen=count)).append(line)
+    return sorted((line for each in kept.values() for line in each), key=lambda each: each.line.at)
+
+
+def _batches(lines: Iterator[Line]) -> Callable[[], list[Line]]:
+    def take() -> list[Line]:
+        return [line for line, _ in zip(lines, range(BATCH), strict=False)]
+
+    return take
+
+
+class Logging:
+    """The routes of logs."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+
+    async def logs(self, call: Call) -> Response:
+        """Stream the logs of a workflow, or of one pod of it."""
+        row = call.workflow(Role.VIEWER)
+        wanted = read_wanted(call)
+        logs = Logs(call.context.host.data, call.context.store, row, wanted)
+        if wanted.follow:
+            return await reply_stream(call, self._following(logs))
+        if wanted.pod and not await asyncio.to_thread(logs.meant):
+            raise NotFoundError(f"there is no pod {wanted.pod[:200]!r} in workflow {row.name}")
+        return await reply_stream(call, _stored(logs))
+
+    async def _following(self, logs: Logs) -> Frames:
+        over, silent, tail = False, 0.0, logs.wanted.tail
+        yield None  # The headers go out at once: the reader waits for them.
+        with self._feed.subscribed(logs.row.uid) as subscription:
+            while not over:
+                lines, over = await asyncio.to_thread(logs.more)
+                if tail is not None:
+                    lines, tail = tailed(lines, tail), None
+                for line in lines:
+                    yield logs.wanted.frame(line)
+                silent = 0.0 if lines else silent + POLL
+                if silent >= ALIVE:
+                    silent = 0.0
+                    yield None
+                if not over:
+                    await subscription.take(POLL)
+
+
+async def _stored(logs: Logs) -> Frames:
+    if logs.wanted.tail is not None:
+        for line in await asyncio.to_thread(lambda: tailed(logs.everything(), logs.wanted.tail)):
+            yield logs.wanted.frame(line)
+        return
+    take = _batches(logs.everything())
+    while lines := await asyncio.to_thread(take):
+        for line in lines:
+            yield logs.wanted.frame(line)

@@ -1,0 +1,228 @@
+"""``/api/v1/workflows``: submit, list, show, end."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Depends, Header, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from tiphys.api.context import ApiContext
+from tiphys.api.counting import Counts
+from tiphys.api.deps import Context, Who, body_of, find_workflow
+from tiphys.api.document import answers, takes
+from tiphys.api.envelope import answer, page_of
+from tiphys.api.problems import RequestError
+from tiphys.api.shapes import Done, Envelope, Listed, Node, Submit, Submitted, Summary, Workflow
+from tiphys.api.view import NodeViews, details, shown_name, status_of, summary
+from tiphys.engine import event as ev
+from tiphys.errors import ConflictError
+from tiphys.service.access import Identity, Role
+from tiphys.service.submission import CREATED_BY, DESCRIPTION, Order
+from tiphys.spec import model
+from tiphys.store import WorkflowFilter, WorkflowRow
+from tiphys.wire.argo import decode_node
+
+router = APIRouter(prefix="/workflows", tags=["workflows"])
+MAX_NODES = 1000
+"""So many nodes come with a workflow; the rest by pages."""
+PHASES = {
+    "pending": ("", "Pending"),
+    "running": ("Running",),
+    "succeeded": ("Succeeded",),
+    "failed": ("Failed",),
+    "error": ("Error",),
+}
+_SORTS = {"created_at": False, "-created_at": True}
+_ENDED = frozenset({"Succeeded", "Failed", "Error"})
+_counts = Counts()
+
+Page = Annotated[int, Query(ge=1, le=1_000_000)]
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Submit a workflow",
+    responses=answers(
+        Envelope[Submitted], 403, 409, 413, 415, 422, status=201, words="It is safely stored."
+    ),
+    openapi_extra=takes(Submit),
+)
+async def submit(
+    context: Context,
+    who: Who,
+    body: Annotated[Submit, Depends(body_of(Submit))],
+    idempotency_key: Annotated[str | None, Header(max_length=255)] = None,
+) -> Response:
+    """Take a workflow in. With an ``Idempotency-Key`` the same request is taken in only once."""
+    who.require(Role.MEMBER, body.project_id)
+    project = await context.projects.find_or_make(who, body.project_id)
+    order = _order(body, who, project.id)
+    if idempotency_key is None:
+        row, new = await context.intake.submit(order), True
+    else:
+        key = hashlib.sha256(f"{project.id}\0{idempotency_key}".encode()).hexdigest()[:40]
+        digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
+        row, new = await context.intake.submit_once(order, key, digest)
+    if new:
+        await context.audit.note_workflow(who, "submit", row, source=body.workflow_yaml)
+    data = {
+        **summary(row),
+        "status": "pending" if new else status_of(row.phase),
+        "estimated_duration": context.intake.estimate(project.id, shown_name(row)),
+    }
+    return answer(data, status=201)
+
+
+def _order(body: Submit, who: Identity, project: str) -> Order:
+    annotations = {CREATED_BY: who.name, DESCRIPTION: body.description}
+    annotations["tiphys.dev/estimated-cpu"] = body.estimated_cpu or ""
+    annotations["tiphys.dev/estimated-memory"] = body.estimated_memory or ""
+    return Order(
+        project=project,
+        name=body.name,
+        text=body.workflow_yaml,
+        parameters=body.parameters,
+        priority=body.priority_number(),
+        annotations={name: value for name, value in annotations.items() if value},
+        for_all=who.has(Role.ADMIN) and not who.project,
+    )
+
+
+class Filters:
+    """The query of a list."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - one for each filter
+        self,
+        project_id: str | None = None,
+        status: Annotated[list[str] | None, Query(description="Repeatable.")] = None,
+        scheduler: str | None = None,
+        queue_id: str | None = None,
+        name: Annotated[str | None, Query(max_length=200, description="A part of it.")] = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        sort: Annotated[str, Query(description="created_at or -created_at")] = "-created_at",
+    ) -> None:
+        self.project = project_id
+        self.statuses = status or []
+        self.nothing = scheduler not in (None, "local")
+        self.queue, self.name = queue_id or "", name or ""
+        self.since, self.before = _seconds(created_after), _seconds(created_before)
+        if sort not in _SORTS:
+            raise RequestError("bad_filter", "sort is created_at or -created_at")
+        self.newest_first = _SORTS[sort]
+
+    def wanted(self, who: Identity) -> WorkflowFilter | None:
+        """Give what the store is asked for; None where nothing can match."""
+        unknown = [each for each in self.statuses if each not in PHASES]
+        if unknown:
+            raise RequestError("bad_filter", f"status is one of {', '.join(PHASES)}")
+        foreign = self.project is not None and not who.sees(self.project)
+        if foreign or self.nothing:
+            return None
+        return WorkflowFilter(
+            phases=tuple(phase for each in self.statuses for phase in PHASES[each]),
+            namespace=self.project or who.project,
+            name_contains=self.name,
+            since=self.since,
+            before=self.before,
+            queue=self.queue,
+        )
+
+
+def _seconds(at: datetime | None) -> float | None:
+    if at is None:
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+@router.get("", summary="List workflows", responses=answers(Listed[Summary]))
+def list_workflows(
+    context: Context,
+    who: Who,
+    filters: Annotated[Filters, Depends()],
+    page: Page = 1,
+    limit: Limit = 20,
+) -> Response:
+    """List workflows of the projects that the token sees, the newest first."""
+    wanted = filters.wanted(who)
+    if wanted is None:
+        return answer([], pagination=page_of(0, page, limit))
+    rows = context.store.workflows(
+        wanted, limit=limit, offset=(page - 1) * limit, newest_first=filters.newest_first
+    )
+    total = _counts.count(context.store, wanted, len(rows), (page - 1) * limit, limit)
+    return answer([summary(row) for row in rows], pagination=page_of(total, page, limit))
+
+
+def node_views(context: ApiContext, row: WorkflowRow) -> NodeViews:
+    """Read the nodes of a workflow."""
+    try:
+        spec = msgspec.json.decode(row.spec, type=model.WorkflowSpec)
+    except msgspec.MsgspecError:
+        spec = None  # Damaged: its nodes can still be shown.
+    return NodeViews(list(context.store.nodes(row.uid)), spec, context.host.clock.now())
+
+
+@router.get("/{workflow_id}", summary="Show a workflow", responses=answers(Envelope[Workflow]))
+def get_workflow(context: Context, who: Who, workflow_id: str) -> Response:
+    """Show a workflow with its nodes (the first 1,000; the others by pages of ``…/nodes``)."""
+    row = find_workflow(context, who, workflow_id, Role.VIEWER)
+    return answer(whole(context, row))
+
+
+def whole(context: ApiContext, row: WorkflowRow) -> dict[str, Any]:
+    """Give all of a workflow."""
+    views = node_views(context, row)
+    estimate = context.intake.estimate(row.namespace, shown_name(row))
+    shown = details(row, estimate, views, context.host.clock.now())
+    return {**shown, "nodes": views.page(1, MAX_NODES), "nodes_total": views.total}
+
+
+@router.get("/{workflow_id}/nodes", summary="List nodes", responses=answers(Listed[Node]))
+def list_nodes(
+    context: Context,
+    who: Who,
+    workflow_id: str,
+    page: Page = 1,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> Response:
+    """List the nodes of a workflow in the order in which they were made."""
+    views = node_views(context, find_workflow(context, who, workflow_id, Role.VIEWER))
+    return answer(views.page(page, limit), pagination=page_of(views.total, page, limit))
+
+
+@router.delete(
+    "/{workflow_id}", summary="Terminate or remove a workflow", responses=answers(Done, 403, 409)
+)
+async def delete_workflow(
+    context: Context, who: Who, workflow_id: str, purge: bool = False
+) -> Response:
+    """Terminate a live workflow; with ``purge``, remove it with its logs and artifacts."""
+    row = find_workflow(context, who, workflow_id, Role.MEMBER)
+    if purge:
+        await _purge(context, row)
+        await context.audit.note(
+            who, "purge", project=row.namespace, subject=f"workflow {row.name} {row.uid}"
+        )
+        return answer(message="Workflow removed")
+    if row.phase in _ENDED:
+        raise ConflictError(f"workflow {row.name} has ended already; ?purge=true removes it")
+    row = await context.service.stop(row.uid, ev.Shutdown.TERMINATE)
+    await context.audit.note_workflow(who, "terminate", row)
+    return answer(message="Workflow terminated successfully")
+
+
+async def _purge(context: ApiContext, row: WorkflowRow) -> None:
+    if row.uid in context.host.control.runs:
+        await context.service.stop(row.uid, ev.Shutdown.TERMINATE)
+        await context.host.control.ended(row.uid)
+    nodes = [decode_node(each.body) for each in context.store.nodes(row.uid)]
+    await run_in_threadpool(context.artifacts.remove_outputs, nodes, row.namespace)
+    await context.service.delete(row.uid, force=True)

@@ -1,0 +1,117 @@
+"""What a run's nodes are to the scheduler: reads the run and the command, nothing else.
+
+The loop opens the gate (``scheduling.gate``) with ``choice_of`` once for each run, and submits
+``facts_of`` for each node that may start.
+"""
+
+from __future__ import annotations
+
+from tiphys.control.task import attempt_id, requests_of
+from tiphys.engine.command import StartNode
+from tiphys.engine.node import Node, NodeType
+from tiphys.engine.run import Run
+from tiphys.scheduling import Resources
+from tiphys.scheduling.admission import queue_of
+from tiphys.scheduling.estimate import Memory, key_of
+from tiphys.scheduling.placement import Choice, Facts, choose, priority_of
+from tiphys.spec import model
+
+_NAMED = ("tiphys.dev/queue", "kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name")
+
+
+def choice_of(run: Run, *, queue: str = "", unit: str = "") -> Choice:
+    """What a run has chosen by its labels, annotations and priority.
+
+    Raises InvalidInputError where these make no sense: the run cannot begin.
+    """
+    pods = run.spec.pod_metadata or model.Metadata()
+    priority, named = run.spec.priority, run.spec.pod_priority_class_name
+    if named:
+        priority = priority_of(priority, named, run.library.priority_classes)
+    return choose(
+        {**pods.labels, **run.labels},
+        {**pods.annotations, **run.annotations},
+        queue=queue,
+        unit=unit,
+        priority=priority,
+        classes=run.library.priority_classes,
+    )
+
+
+def facts_of(run: Run, command: StartNode, now: float, memory: Memory | None = None) -> Facts:
+    """What the scheduler must know of a node that may start."""
+    node, template = run.nodes[command.node], command.template
+    wanted = requests_of(template)
+    if not template.daemon:
+        wanted["pods"] = 1
+    return Facts(
+        id=attempt_id(run, command.attempt),
+        workflow=run.uid,
+        requests=Resources(wanted).positive(),
+        queued_at=now if node.ours.queued_at is None else node.ours.queued_at,
+        workflow_created_at=run.created_at,
+        layer=layer_of(run, node),
+        role=template.name,
+        expected_seconds=None if memory is None else memory.seconds(estimate_key(run, node)),
+        queue=_own_queue(template.metadata),
+        priority=_own_priority(run, template),
+    )
+
+
+def _own_queue(metadata: model.Metadata) -> str:
+    """The queue that a template names for itself: a step that needs a gpu, say."""
+    if not (metadata.labels or metadata.annotations):
+        return ""
+    if not any(key in metadata.labels or key in metadata.annotations for key in _NAMED):
+        return ""
+    return queue_of(metadata.labels, metadata.annotations)
+
+
+def _own_priority(run: Run, template: model.Template) -> int | None:
+    if template.priority is not None:
+        return template.priority
+    name = template.priority_class_name
+    return run.library.priority_classes.get(name) if name else None
+
+
+def layer_of(run: Run, node: Node) -> str:
+    """Name the step group, loop or set of dependencies that a node comes from.
+
+    Nodes with the same name that become ready together are a layer.
+    """
+    parents = node.ours.parents
+    while len(parents) == 1 and _is_retry(run, parents[0]):
+        parents = run.nodes[parents[0]].ours.parents
+    if len(parents) == 1 and parents[0] in run.nodes:
+        return run.nodes[parents[0]].name
+    return "+".join(sorted(parents)) or run.name
+
+
+def _is_retry(run: Run, node_id: str) -> bool:
+    node = run.nodes.get(node_id)
+    return node is not None and node.type is NodeType.RETRY
+
+
+def estimate_key(run: Run, node: Node) -> str:
+    """The name under which durations of the node's template are kept."""
+    if node.template_ref is not None:
+        return key_of(node.template_ref.template, node.template_ref.name)
+    scope, _, owner = node.template_scope.partition("/")
+    if scope in ("namespaced", "cluster"):
+        return key_of(node.template_name, owner)
+    return key_of(node.template_name, family_of(run.workflow))
+
+
+def family_of(workflow: model.Workflow) -> str:
+    """What workflows that are alike have in common: their template, or the root of their name."""
+    ref = workflow.spec.workflow_template_ref
+    if ref is not None and ref.name:
+        return ref.name
+    return workflow.metadata.generate_name.rstrip("-") or workflow.metadata.name
+
+
+def observe_node(run: Run, node: Node, memory: Memory) -> None:
+    """Learn from a node that has ended; cheap, and silent about those that tell nothing."""
+    began, ended = node.ours.began_at, node.finished_at
+    if str(node.phase) == "Succeeded" and node.type is NodeType.POD and began and ended:
+        memory.observe(estimate_key(run, node), ended - began)

@@ -1,0 +1,277 @@
+"""Containers of a container engine: real images, run by podman through its command line.
+
+The executor starts ``podman run`` as it starts any process, so order, retries, logs, deadlines and
+the journal are what they are without an engine. Different are the command (``wrap``), how it is
+ended (``podman stop``: the processes are not the executor's), and what is asked of the container
+after its end: its state (``settle``) and its files (``EngineView``). The container of an attempt is
+named after it and stays until the end is on record, so that a server that comes back finds it.
+
+Variables go through a file that only the user can read, never through arguments, and never through
+the environment of podman itself, which would obey some of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from tiphys.core import quantity
+from tiphys.errors import InvalidInputError, RuntimeFailure
+from tiphys.executor.life import CANNOT_START
+from tiphys.executor.protocol import Attempt, ContainerExit, ContainerRun, Ended
+from tiphys.spec import model
+
+ENGINES = ("podman",)
+PATIENCE = 120.0
+"""Seconds that one call of the engine may take."""
+RUN_FOLDER = "/var/run/argo"
+PASSED = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+_PULL = {"Always": "always", "Never": "never", "IfNotPresent": "missing"}
+_NO_CONTAINER = 125
+_STATE = (
+    "{{.Name}}\t{{.State.Status}}\t{{.State.ExitCode}}\t{{.State.OOMKilled}}\t{{.State.StartedAt}}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the engine says of a container."""
+
+    started: bool
+    code: int
+    oom: bool
+
+
+class Engine:
+    """One container engine of this machine."""
+
+    def __init__(self, name: str, program: str, owner: str) -> None:
+        self.name = name
+        self._program = program
+        self._owner = owner
+
+    @classmethod
+    def find(cls, name: str, owner: str) -> Engine:
+        """Return the engine; RuntimeFailure says why it cannot be used. ``owner`` names us."""
+        program = shutil.which(name)
+        if program is None:
+            raise RuntimeFailure(f"{name} is not on the PATH: install it, or choose sandbox")
+        engine = cls(name, program, owner)
+        done = engine.call("ps", "-q", "--last", "1")
+        if done.returncode:
+            raise RuntimeFailure(f"{name} does not work here: {_last_line(done.stderr)}")
+        return engine
+
+    def container(self, attempt: str, name: str) -> str:
+        """Return the engine's name for a container of an attempt."""
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", f"tiphys-{self._owner}-{attempt}-{name}")
+
+    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the engine's program and wait for it."""
+        try:
+            return subprocess.run(
+                [self._program, *words],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=PATIENCE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise RuntimeFailure(
+                f"{self.name} {words[0]} did not end within {PATIENCE:.0f}s"
+            ) from None
+
+    # --- before the start -----------------------------------------------------------------
+
+    def wrap(
+        self, run: ContainerRun, container: model.Container, attempt: str, folder: Path, pids: int
+    ) -> ContainerRun:
+        """Return ``run`` as a command of the engine; its variables are written to a file."""
+        name = self.container(attempt, run.name)
+        words = [self._program, "run", "--replace", "--name", name, "--network", "host"]
+        words += ["--log-driver", "passthrough", "--label", f"tiphys.owner={self._owner}"]
+        words += ["--env-file", str(write_variables(folder, run))]
+        words += [*_mount_words(run), *_limit_words(container, pids), *_user_words(run)]
+        if container.image_pull_policy in _PULL:
+            words += ["--pull", _PULL[container.image_pull_policy]]
+        if container.working_dir:
+            words += ["--workdir", container.working_dir]
+        security = container.security_context
+        if security is not None and security.privileged:
+            words.append("--privileged")
+        return msgspec.structs.replace(
+            run,
+            argv=(*words, *_command_words(container, run)),
+            env=_own_environment(attempt),
+            cwd="/",
+            mounts=(),
+            uid=None,
+            gid=None,
+            keep=False,
+            halt=(self._program, "stop", "-t", "{grace}", name),
+        )
+
+    def beside(self, attempt: str, name: str, argv: Iterable[str]) -> tuple[str, ...]:
+        """Return the command that runs another one in a container."""
+        return (self._program, "exec", self.container(attempt, name), *argv)
+
+    # --- after the end --------------------------------------------------------------------
+
+    def settle(self, attempt: Attempt, ended: Ended, folder: Path) -> Ended:
+        """Return the end with what only the engine knows: what never started, what ran out."""
+        names = {self.container(attempt.id, exit_.name): exit_ for exit_ in ended.containers}
+        states = self._states(names)
+        exits = [_settled(exit_, states.get(name), folder) for name, exit_ in names.items()]
+        # The processes were not the executor's: what it measured was the engine's own program.
+        return msgspec.structs.replace(
+            ended, containers=tuple(exits), cpu_seconds=0.0, memory_bytes=0
+        )
+
+    def _states(self, names: Iterable[str]) -> dict[str, State]:
+        done = self.call("container", "inspect", "--format", _STATE, *names)
+        found = {}
+        for line in done.stdout.splitlines():
+            name, status, code, oom, started = line.split("\t")
+            began = status not in ("created", "initialized") and not started.startswith("0001-")
+            found[name.lstrip("/")] = State(began, int(code), oom == "true")
+        return found
+
+    def remove(self, attempt: Attempt) -> None:
+        """Delete the containers of an attempt whose end is on record."""
+        names = [self.container(attempt.id, run.name) for run in attempt.containers]
+        self.call("rm", "--force", "--ignore", "--time", "0", "--volumes", *names)
+
+
+class EngineView:
+    """The files of a container that has ended; as ``view.View``."""
+
+    def __init__(self, engine: Engine, container: str) -> None:
+        self._engine = engine
+        self._container = container
+
+    def open_place(self, path: str, spare: Path) -> Path | None:
+        """Copy what the container has at ``path`` to ``spare``; None where there is nothing.
+
+        The engine follows links inside the container and never out of it.
+        """
+        spare.parent.mkdir(parents=True, exist_ok=True)
+        done = self._engine.call("cp", f"{self._container}:{path}", str(spare))
+        if done.returncode == 0:
+            return spare
+        if "no such file" in done.stderr or "could not be found" in done.stderr:
+            return None
+        raise OSError(5, _last_line(done.stderr), path)
+
+
+def write_variables(folder: Path, run: ContainerRun) -> Path:
+    """Write the variables of a container where only this user can read them."""
+    for name, value in run.env.items():
+        if "\n" in value or "\r" in value:
+            raise RuntimeFailure(
+                f"the variable {name} has several lines: an engine takes it only as a mounted file"
+            )
+    home = folder / "env"
+    home.mkdir(mode=0o700, exist_ok=True)
+    path = home / run.name
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    with open(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
+        file.writelines(f"{name}={value}\n" for name, value in run.env.items())
+    return path
+
+
+def _own_environment(attempt: str) -> dict[str, str]:
+    """Return what the engine's own program sees: of ours, what says where it keeps its things."""
+    prefixes = ("CONTAINERS_", "CONTAINER_", "STORAGE_", "REGISTRY_")
+    own = {k: v for k, v in os.environ.items() if k in PASSED or k.startswith(prefixes)}
+    return own | {"TIPHYS_ATTEMPT_ID": attempt}
+
+
+def _command_words(container: model.Container, run: ContainerRun) -> Sequence[str]:
+    if not container.image:
+        raise RuntimeFailure(f'container "{run.name}" has no image')
+    if not container.command:
+        return (container.image, *run.argv)
+    return ("--entrypoint", run.argv[0], container.image, *run.argv[1:])
+
+
+def _mount_words(run: ContainerRun) -> list[str]:
+    words = []
+    for mount in run.mounts:
+        if ":" in mount.source + mount.target:
+            raise RuntimeFailure(f"{mount.target}: a colon in the path of a mount")
+        mode = ":ro" if mount.read_only else ""
+        words += ["--volume", f"{mount.source}:{mount.target}{mode}"]
+    return words
+
+
+def _limit_words(container: model.Container, pids: int) -> list[str]:
+    limits = container.resources.limits
+    words = ["--pids-limit", str(pids)] if pids else []
+    try:
+        if "memory" in limits:
+            words += ["--memory", f"{quantity.bytes_of(limits['memory'])}b"]
+        if "cpu" in limits:
+            words += ["--cpus", str(quantity.cpu_millis(limits["cpu"]) / 1000)]
+    except InvalidInputError as error:
+        raise RuntimeFailure(f"resources: {error}") from error
+    return words
+
+
+def without_mounts(run: ContainerRun, sources: set[str]) -> ContainerRun:
+    """Return a wrapped ``run`` that does not show these files or folders of the host."""
+    words: list[str] = []
+    for word in run.argv:
+        if words and words[-1] == "--volume" and word.partition(":")[0] in sources:
+            words.pop()
+        else:
+            words.append(word)
+    return msgspec.structs.replace(run, argv=tuple(words))
+
+
+def _user_words(run: ContainerRun) -> list[str]:
+    if run.uid is None:
+        return []
+    return ["--user", f"{run.uid}" if run.gid is None else f"{run.uid}:{run.gid}"]
+
+
+def _settled(exit_: ContainerExit, state: State | None, folder: Path) -> ContainerExit:
+    if exit_.code is None:
+        return exit_
+    if state is not None and state.started:
+        return msgspec.structs.replace(exit_, code=state.code, oom=state.oom)
+    if exit_.code in (0, _NO_CONTAINER) or exit_.code < _NO_CONTAINER:
+        error = _last_line(_tail(folder / f"{exit_.name}.stderr")) if exit_.code else ""
+        return msgspec.structs.replace(exit_, error=error)
+    if exit_.code in (126, 127):
+        # The engine could not execute the command: what Argo's executor ends with 64.
+        error = _last_line(_tail(folder / f"{exit_.name}.stderr"))
+        return msgspec.structs.replace(exit_, code=CANNOT_START, error=_reason(error))
+    return exit_
+
+
+def _reason(error: str) -> str:
+    missing = r"executable file not found in \$PATH|stat [^:]*: [^:]*"
+    found = re.search(rf'exec: "[^"]*": ({missing})', error)
+    return f"failed to find name in PATH: {found[0]}" if found else error
+
+
+def _tail(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
+            return file.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2][:500]

@@ -1,0 +1,95 @@
+"""The power fails: what was acknowledged is there, and the database is whole.
+
+A real ext4 in a file is shut down under the server, so that everything that is not on the disk is
+lost, and mounted again. Needs root, loop devices and mkfs.ext4.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chaos.disk import Ext4, why_not
+from tests.chaos.flow import shell, workflow
+from tests.chaos.helm import FULL, Helm, seed_of_run, wait_until
+from tiphys.errors import TiphysError
+
+CUTS = 200 if FULL else 3
+NOT_HERE = why_not("mkfs.ext4")
+pytestmark = [
+    pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE),
+    pytest.mark.timeout(7200 if FULL else 300),
+]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Ext4]:
+    made = Ext4(tmp_path)
+    problem = made.make()
+    if problem:
+        pytest.skip(f"no disk can be made here: {problem}")
+    yield made
+    made.close()
+
+
+class Submitter(threading.Thread):
+    """Submits small workflows, one after another, and keeps the names of those acknowledged."""
+
+    def __init__(self, helm: Helm, prefix: str) -> None:
+        super().__init__(daemon=True)
+        self._helm = helm
+        self._prefix = prefix
+        self.acknowledged: list[str] = []
+
+    def run(self) -> None:
+        """Submit until nobody answers."""
+        task = {**shell("main", "echo hello"), "inputs": {}}
+        for number in range(10_000):
+            name = f"{self._prefix}-{number}"
+            try:
+                self._helm.hand_in(workflow(name, [task]))
+            except (TiphysError, AssertionError, OSError):
+                return
+            self.acknowledged.append(name)
+
+
+def _cut(helm: Helm, disk: Ext4, number: int, chance: random.Random) -> list[str]:
+    """Have a server at work, and cut the power; give what it had acknowledged."""
+    served = helm.up()
+    submitter = Submitter(helm, f"cut{number}")
+    submitter.start()
+    least = chance.randint(1, 25)
+    wait_until(lambda: len(submitter.acknowledged) >= least, "some submissions")
+    disk.cut_power()
+    served.kill()
+    submitter.join(60)
+    for pid in helm.executors():
+        helm.kill(pid)
+    wait_until(lambda: not helm.executors() and not disk.unmount(), "the end of the disk")
+    assert disk.mount() == ""
+    return submitter.acknowledged
+
+
+def test_acknowledged_submissions_survive_and_the_database_is_whole(
+    disk: Ext4, tmp_path: Path, record_property: Any
+) -> None:
+    seed = seed_of_run()
+    chance = random.Random(seed)
+    acknowledged: list[str] = []
+    with Helm(tmp_path, data=disk.mounted / "data") as helm:
+        for number in range(CUTS):
+            acknowledged += _cut(helm, disk, number, chance)
+
+            stored = {name for (name,) in helm.query("SELECT name FROM workflows")}
+            assert set(acknowledged) - stored == set(), f"seed {seed}, cut {number}"
+            assert helm.integrity() == "ok", f"seed {seed}, cut {number}"
+        helm.up()
+        for name in acknowledged[-20:]:
+            assert helm.ask("wait", key=name)["phase"] in {"Succeeded", "Error", "Failed"}
+    record_property("cuts", CUTS)
+    record_property("acknowledged", len(acknowledged))

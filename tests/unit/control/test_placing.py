@@ -1,0 +1,110 @@
+"""What a run's nodes are to the scheduler."""
+
+from __future__ import annotations
+
+import pytest
+
+from tiphys.control.placing import choice_of, estimate_key, facts_of, layer_of, observe_node
+from tiphys.engine import command as cm
+from tiphys.engine import event as ev
+from tiphys.engine.lifecycle import step, take_effects
+from tiphys.engine.run import Run
+from tiphys.errors import InvalidInputError
+from tiphys.scheduling import Resources
+from tiphys.scheduling.admission import Unit
+from tiphys.scheduling.estimate import Memory
+from tiphys.testing.flow import flow
+from tiphys.testing.harness import NOON, Harness, load
+
+LOOP = """
+- name: main
+  dag:
+    tasks:
+    - {name: a, template: leaf}
+    - {name: b, template: tried, withSequence: {count: "3"}}
+    - {name: c, template: gpu}
+- name: tried
+  retryStrategy: {limit: 2}
+  container: {image: x, command: [x], resources: {requests: {cpu: 500m}}}
+- name: gpu
+  metadata: {labels: {kueue.x-k8s.io/queue-name: gpus}}
+  priorityClassName: high
+  container: {image: x, command: [x]}
+- name: high
+  container: {image: x, command: [x]}
+"""
+
+
+def started(text: str) -> tuple[Run, dict[str, cm.StartNode]]:
+    run = load(text)
+    step(run, ev.RunStarted(at=NOON))
+    commands = take_effects(run).commands
+    starts = [each for each in commands if isinstance(each, cm.StartNode)]
+    return run, {run.nodes[each.node].name: each for each in starts}
+
+
+def test_requests_age_and_names_of_a_node() -> None:
+    run, starts = started(flow(LOOP))
+
+    found = facts_of(run, starts["wf.b(1:1)(0)"], NOON)
+
+    assert found.id == f"uid.{starts['wf.b(1:1)(0)'].attempt}"
+    assert found.requests == Resources(cpu=500, pods=1)
+    assert (found.queued_at, found.workflow_created_at) == (NOON, NOON)
+    assert (found.role, found.queue, found.priority) == ("tried", "", None)
+
+
+def test_a_template_may_choose_its_own_queue_and_priority() -> None:
+    run, starts = started(flow(LOOP))
+
+    found = facts_of(run, starts["wf.c"], NOON)
+
+    assert (found.queue, found.priority) == ("gpus", 100)
+
+
+def test_items_of_a_loop_are_one_layer_with_or_without_retries() -> None:
+    run, starts = started(flow(LOOP))
+
+    layers = {name: layer_of(run, run.nodes[each.node]) for name, each in starts.items()}
+
+    assert layers["wf.b(0:0)(0)"] == layers["wf.b(2:2)(0)"] == "wf.b"
+    assert layers["wf.a"] == layers["wf.c"] == "wf"
+
+
+def test_durations_are_learnt_per_template_of_a_family() -> None:
+    memory = Memory()
+    harness = Harness(flow(LOOP))
+    run = harness.finish()
+
+    for node in run.nodes.values():
+        observe_node(run, node, memory)
+
+    node = next(n for n in run.nodes.values() if n.template_name == "tried")
+    assert estimate_key(run, node) == "wf/tried"
+    found = memory.expect("wf/tried")
+    assert found is not None
+    assert (found.seconds, found.count) == (1.0, 3)
+    assert memory.expect("wf/main") is None
+
+
+def test_a_run_chooses_by_its_metadata() -> None:
+    text = flow(LOOP, spec="priority: 42").replace(
+        "metadata: {name: wf}",
+        "metadata: {name: wf, labels: {kueue.x-k8s.io/queue-name: night}, "
+        "annotations: {kueue.k8s.io/max-resources: cpu=2}}",
+    )
+
+    found = choice_of(load(text))
+
+    assert (found.queue, found.priority, found.unit) == ("night", 42, Unit.WORKFLOW)
+    assert found.most == Resources(cpu=2000)
+
+
+def test_a_run_whose_metadata_makes_no_sense_is_refused() -> None:
+    text = flow(LOOP).replace(
+        "metadata: {name: wf}",
+        "metadata: {name: wf, annotations: {tiphys.dev/admission: galaxy}}",
+    )
+
+    with pytest.raises(InvalidInputError, match="none of pod, layer, workflow"):
+        choice_of(load(text))
