@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tiphys.scheduling.queue import Queue
 
 PROJECT_FILE = "tiphys.yaml"
-ISOLATIONS = ("auto", "sandbox", "process", "podman")
+ISOLATIONS = ("auto", "sandbox", "process", "podman", "docker")
 _LOCAL = LocalConfig()
 _BESIDE = ("artifactRepository", "egress")
 """Keys of ``ArtifactConfig`` that stand at the top, where Argo's users look for the first."""

@@ -138,6 +138,10 @@ class Runtime(Protocol):
     async def stop(self, ids: Sequence[AttemptId], *, grace: float) -> None:
         """End attempts: SIGTERM, after ``grace`` seconds SIGKILL. Their TaskEnded says ``stopped``."""
 
+    async def keep(self, ids: Sequence[AttemptId]) -> None:
+        """End and forget all attempts but these: those that an earlier process left and that nobody
+        cares about any more. Called once everything was taken up."""
+
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """The TaskEnded of these is on record: what was kept to report it again may go."""
 

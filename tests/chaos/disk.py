@@ -32,7 +32,7 @@ def why_not(*programs: str) -> str:
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Give a disk in memory, of so many megabytes; "" would be said of a machine without."""
+    """Give a disk in memory, of so many megabytes; raise OSError where that cannot be."""
     folder.mkdir()
     problem = _run("mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tiphys-test", str(folder))
     if problem:

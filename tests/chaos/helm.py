@@ -118,6 +118,7 @@ class Helm:
             "HOME": str(folder),
             "TIPHYS_DATA_DIR": str(self.data),
             "TIPHYS_CONFIG": str(path),
+            "TIPHYS_PORT": "0",
         }
         self.servers: list[Served] = []
 

@@ -1,4 +1,4 @@
-"""The executor, tasks, or all of them are killed: right phases, no retry but by policy, no orphan."""
+"""Executor or tasks are killed, or all of them: right phases, retries by policy, no orphan."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from tests.chaos.world import (
     Faults,
     Killed,
     MemoryLedger,
+    MemoryStore,
     Runtime,
     VirtualClock,
     VirtualLoop,
@@ -182,7 +183,7 @@ class Simulation:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._random = Random(f"world {plan.seed}")
-        self.world = World(self._random, plan.faults, PODS, _play(plan.seed))
+        self.world = World(self._random, plan.faults, PODS, _play(plan.seed), MemoryStore())
         self.world.store.wrongs = self.world.wrongs
         self._control: Control
         self._ledger: MemoryLedger

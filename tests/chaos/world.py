@@ -13,6 +13,7 @@ import selectors
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
@@ -107,7 +108,7 @@ class World:
     pods: int
     play: Callable[[Task], TaskEnded]
     """How a task ends; ``at`` is how long it takes."""
-    store: MemoryStore = field(default_factory=lambda: MemoryStore())
+    store: MemoryStore
     processes: dict[str, Process] = field(default_factory=dict)
     done: set[tuple[str, str]] = field(default_factory=set)
     history: list[str] = field(default_factory=list)
@@ -253,7 +254,7 @@ class Runtime:
         self._world.pass_by()
         self._known |= {task.id for task in tasks}
         for task in tasks:
-            self._post(lambda task=task: self._world.begin(task, self._report))
+            self._post(partial(self._world.begin, task, self._report))
 
     async def attach(self, tasks: Sequence[Task]) -> None:
         """Ask about tasks; those that never began are started."""
@@ -264,7 +265,7 @@ class Runtime:
         self._world.pass_by()
         for name in ids:
             wait = self._world.random.choice((0.0, 0.5, 2.0))
-            self._post(lambda name=name, wait=wait: self._stop(name, wait))
+            self._post(partial(self._stop, name, wait))
 
     def _stop(self, name: str, wait: float) -> None:
         process = self._world.processes.get(name)
@@ -277,7 +278,7 @@ class Runtime:
         """Say that ends are on record."""
         self._world.pass_by()
         for name in ids:
-            self._post(lambda name=name: self._world.acknowledge(name))
+            self._post(partial(self._world.acknowledge, name))
 
     async def remove(self, workflow_uid: str) -> None:
         """Forget a workflow: there is nothing to forget."""

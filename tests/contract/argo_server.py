@@ -1,26 +1,40 @@
-"""A server of the Argo API for tests: a process of its own, a real port, real tasks.
-
-``python argo_server.py DATA PORT`` serves until it is told to end; `ArgoServer` is the tests' side.
-"""
+"""``tiphys server`` as the clients of the Argo Server see it: a real process, a real port."""
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
-READY = "serving "
+NS = "/api/v1/workflows/default"
+SSE = "text/event-stream"
+PHASE = "workflows.argoproj.io/phase"
+COMPLETED = "workflows.argoproj.io/completed"
+ADMIN = "the-admin-of-everything"
+_LISTENING = "listening on "
+
+
+def shell(text: str, **more: Any) -> dict[str, Any]:
+    """Give a template that runs a line of shell."""
+    container = {"image": "busybox", "command": ["sh", "-c"], "args": [text]}
+    return {"name": "main", "container": container, **more}
+
+
+def flow(*templates: dict[str, Any], prefix: str = "flow-", **meta: Any) -> dict[str, Any]:
+    """Give a workflow."""
+    return {
+        "metadata": {"generateName": prefix, **meta},
+        "spec": {"entrypoint": "main", "templates": list(templates) or [shell("true")]},
+    }
 
 
 class Answer(NamedTuple):
@@ -36,49 +50,61 @@ class Answer(NamedTuple):
 
 
 class ArgoServer:
-    """The tests' side of a running server."""
+    """A running server, and tokens of several kinds."""
 
     def __init__(self, data: Path) -> None:
-        self.data = data
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
-        self.tokens: dict[str, str] = {}
-        self._process: subprocess.Popen[str] | None = None
+        self.tokens = {"admin": ADMIN}
+        environment = {
+            **{key: value for key, value in os.environ.items() if not key.startswith("TIPHYS_")},
+            "TIPHYS_DATA_DIR": str(data),
+            "TIPHYS_ISOLATION": "process",
+            "TIPHYS_ADMIN_TOKEN": ADMIN,
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tiphys", "server", "--port", "0"],
+            env=environment,
+            cwd=data.parent,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.port = self._wait_until_ready()
 
-    def start(self) -> None:
-        command = [sys.executable, __file__, str(self.data), str(self.port)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith(READY):
-                self.tokens = json.loads(line.removeprefix(READY))
-                return
-        raise AssertionError("the server did not start")
+    def _wait_until_ready(self) -> int:
+        assert self._process.stderr is not None
+        port, said = 0, []
+        for line in self._process.stderr:
+            said.append(line)
+            if _LISTENING in line:
+                port = urlsplit(line.split(_LISTENING)[1].strip()).port or 0
+            if line.endswith(": ready\n"):
+                self._drain = threading.Thread(target=self._process.stderr.read)
+                self._drain.start()
+                return port
+        raise AssertionError(f"the server did not start: {said}")
 
     def stop(self) -> None:
-        if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
-            self._process.wait(30)
-            assert self._process.stdout is not None
-            self._process.stdout.close()
+        """End it as an init system does."""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(30)
+        self._drain.join()
+        assert self._process.stderr is not None
+        self._process.stderr.close()
 
-    def ask(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        token: str = "admin",
-        accept: str = "",
-        **query: Any,
-    ) -> Answer:
+    def add_token(self, name: str, role: str, project: str, **more: Any) -> None:
+        """Have a token made."""
+        body = {"name": name, "role": role, "project_id": project, **more}
+        answer = self.ask("POST", "/api/v1/tokens", body, base="", kind="application/json")
+        assert answer.status == 201, answer.body
+        self.tokens[name] = answer.json["data"]["token"]
+
+    def ask(self, method: str, path: str, body: Any = None, **how: Any) -> Answer:
         """Ask as Argo's command does: JSON without a content type, a connection for each request.
 
         Query names are written with two underscores for a dot.
         """
-        with self.open(method, path, body, token=token, accept=accept, **query) as response:
-            return Answer(response.status, dict(response.headers), response.read())
+        with self.open(method, path, body, **how) as response:
+            headers = {key.lower(): value for key, value in response.headers.items()}
+            return Answer(response.status, headers, response.read())
 
     @contextmanager
     def open(
@@ -89,24 +115,30 @@ class ArgoServer:
         *,
         token: str = "admin",
         accept: str = "",
+        kind: str = "",
+        base: str = "/argo",
         **query: Any,
     ) -> Iterator[http.client.HTTPResponse]:
         """Ask and leave the answer open, for streams."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         dotted = {key.replace("__", "."): value for key, value in query.items()}
-        headers = {"Authorization": f"Bearer {self.tokens.get(token, token)}"} if token else {}
-        if accept:
-            headers["Accept"] = accept
+        headers = {
+            "Authorization": f"Bearer {self.tokens.get(token, token)}" if token else "",
+            "Accept": accept,
+            "Content-Type": kind,
+        }
+        sent = {name: value for name, value in headers.items() if value}
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        url = f"/argo{path}" + (f"?{urlencode(dotted)}" if dotted else "")
+        url = f"{base}{path}" + (f"?{urlencode(dotted)}" if dotted else "")
         try:
-            connection.request(method, url, data, headers)
+            connection.request(method, url, data, sent)
             with connection.getresponse() as response:
                 yield response
         finally:
             connection.close()
 
     def submit(self, workflow: Mapping[str, Any], namespace: str = "default") -> str:
+        """Have a workflow run and give its name."""
         answer = self.ask("POST", f"/api/v1/workflows/{namespace}", {"workflow": workflow})
         assert answer.status == 200, answer.body
         return str(answer.json["metadata"]["name"])
@@ -120,10 +152,11 @@ class ArgoServer:
         raise AssertionError("the watch ended before the workflow")
 
     def watch(self, name: str, namespace: str = "default") -> Iterator[dict[str, Any]]:
+        """Give the events of one workflow."""
         with self.open(
             "GET",
             f"/api/v1/workflow-events/{namespace}",
-            accept="text/event-stream",
+            accept=SSE,
             listOptions__fieldSelector=f"metadata.name={name}",
             listOptions__resourceVersion="0",
         ) as response:
@@ -139,64 +172,19 @@ def events_of(response: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def serving(data: Path) -> Iterator[ArgoServer]:
+    """Have a server for a while."""
     server = ArgoServer(data)
     try:
-        server.start()
         yield server
     finally:
         server.stop()
 
 
-# --- the other side ---------------------------------------------------------------------------
+def names_of(answer: Answer) -> list[str]:
+    """Give the names of a list."""
+    return [item["metadata"]["name"] for item in answer.json["items"]]
 
 
-async def serve(data: Path, port: int) -> None:
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
-
-    from tiphys.api.argo import argo_routes
-    from tiphys.api.context import build_context
-    from tiphys.api.feeds import Feeds
-    from tiphys.api.guard import Guard, Origins
-    from tiphys.config import Config
-    from tiphys.control.host import hosting
-    from tiphys.control.service import Service
-    from tiphys.service.access import Identity, Role
-    from tiphys.spec.library import Library
-
-    config, feeds = Config(isolation="process"), Feeds(lambda text: None)
-    async with hosting(data, config, Library(namespace=config.namespace), feeds) as host:
-        host.recover()
-        host.start()
-        await host.control.settle()
-        context = build_context(host, Service(host), config, feeds)
-        tokens = {"admin": "an-admin-of-everything"}
-        context.tokens.admit_admin(tokens["admin"])
-        me = Identity(token="admin", name="admin", role=Role.ADMIN)
-        for name, role, project in (
-            ("viewer", Role.VIEWER, "default"),
-            ("member", Role.MEMBER, "default"),
-            ("foreign", Role.MEMBER, "elsewhere"),
-        ):
-            _, tokens[name] = await context.tokens.make(me, name=name, role=role, project=project)
-        past = {"expires_at": time.time() - 1}
-        _, tokens["expired"] = await context.tokens.make(
-            me, name="expired", role=Role.ADMIN, **past
-        )
-        app = Starlette(routes=[Mount("/argo", routes=argo_routes(context))])
-        guarded = Guard(app, context, Origins("127.0.0.1"))
-        settings = uvicorn.Config(
-            guarded, port=port, log_level="warning", timeout_graceful_shutdown=1
-        )
-        server = uvicorn.Server(settings)
-        task = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        os.write(1, f"{READY}{json.dumps(tokens)}\n".encode())
-        await task
-        await context.cabinet.close()
-
-
-if __name__ == "__main__":
-    asyncio.run(serve(Path(sys.argv[1]), int(sys.argv[2])))
+def read_logs(response: http.client.HTTPResponse) -> list[str]:
+    """Give the lines of a log stream."""
+    return [event["content"] for event in events_of(response)]

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.argo_server import ArgoServer, flow, serving
 from tests.contract.machine import Machine
 
 
-@pytest.fixture(params=["process", "sandbox", "podman"])
+@pytest.fixture(params=["process", "sandbox", "podman", "docker"])
 def isolation(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -30,3 +31,15 @@ def scratch(machine: Machine) -> Iterator[str]:
     machine.scratch = f"/var/tmp/tiphys-{os.getpid()}-{os.urandom(4).hex()}"
     yield machine.scratch
     machine.forget_scratch()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArgoServer]:
+    """Serve the Argo API to all tests, with tokens of every kind."""
+    with serving(tmp_path_factory.mktemp("argo") / "data") as server:
+        server.submit(flow(), "elsewhere")
+        server.add_token("viewer", "viewer", "default")
+        server.add_token("member", "member", "default")
+        server.add_token("foreign", "member", "elsewhere")
+        server.add_token("expired", "admin", "default", expires_in=0.001)
+        yield server

@@ -1,6 +1,6 @@
 """An image for the tests of container engines: busybox and nothing else, made here.
 
-No registry is asked. Where the machine has no podman, no static busybox, or cannot run containers,
+No registry is asked. Where the machine has no engine, no static busybox, or cannot run containers,
 ``require`` says so and the tests are skipped.
 """
 
@@ -30,41 +30,41 @@ runtime = "runc"
 """
 
 
-def require() -> str:
+def require(engine: str) -> str:
     """Return the name of an image that runs here; RuntimeFailure says why there is none."""
-    problem = find_problem()
+    problem = find_problem(engine)
     if problem:
         raise RuntimeFailure(problem)
     return IMAGE
 
 
 @functools.cache
-def find_problem() -> str:
+def find_problem(engine: str) -> str:
     """Make the image and try it, once; return why it cannot be used, or nothing."""
-    if shutil.which("podman") is None:
-        return "podman is not installed"
-    problem = _try()
-    if problem and shutil.which("runc"):
+    if shutil.which(engine) is None:
+        return f"{engine} is not installed"
+    problem = _try(engine)
+    if problem and engine == "podman" and shutil.which("runc"):
         # In a machine that may not raise limits, or with both kinds of control groups.
         folder = Path(tempfile.mkdtemp(prefix="tiphys-test-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         settings = folder / "containers.conf"
         settings.write_text(SETTINGS)
         os.environ["CONTAINERS_CONF"] = str(settings)
-        problem = _try()
-    return f"podman cannot run containers here: {problem}" if problem else ""
+        problem = _try(engine)
+    return f"{engine} cannot run containers here: {problem}" if problem else ""
 
 
-def _try() -> str:
-    if _podman("image", "exists", IMAGE).returncode:
-        problem = _make_image()
+def _try(engine: str) -> str:
+    if _call(engine, "image", "inspect", IMAGE).returncode:
+        problem = _make_image(engine)
         if problem:
             return problem
-    done = _podman("run", "--rm", "--network", "host", IMAGE, "true")
+    done = _call(engine, "run", "--rm", "--network", "host", IMAGE, "true")
     return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
 
 
-def _make_image() -> str:
+def _make_image(engine: str) -> str:
     busybox = shutil.which("busybox")
     if busybox is None:
         return "there is no busybox to make an image of"
@@ -80,13 +80,13 @@ def _make_image() -> str:
                 (root / "bin" / applet).symlink_to("busybox")
         archive = subprocess.run(["tar", "-C", folder, "-c", "."], capture_output=True, check=True)
         change = 'CMD ["echo", "from the image"]'
-        command = ["podman", "import", "--change", change, "-", IMAGE]
+        command = [engine, "import", "--change", change, "-", IMAGE]
         done = subprocess.run(command, input=archive.stdout, capture_output=True, check=False)
-    return done.stderr.decode(errors="replace") if done.returncode else ""
+    return done.stderr.decode(errors="replace").strip() if done.returncode else ""
 
 
-def _podman(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["podman", *words], capture_output=True, text=True, check=False)
+def _call(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 def give_to(template: model.Template, image: str) -> model.Template:
@@ -110,9 +110,14 @@ def give_to(template: model.Template, image: str) -> model.Template:
     return replace(template, **changes)
 
 
-def remove_containers_of(data: Path) -> None:
-    """Remove what the tests of one data directory have left."""
+def containers_of(engine: str, data: Path) -> list[str]:
+    """Return the containers of one data directory."""
     label = f"label=tiphys.owner={identity(data)}"
-    found = _podman("ps", "--all", "--quiet", "--filter", label).stdout.split()
+    return _call(engine, "ps", "--all", "--quiet", "--filter", label).stdout.split()
+
+
+def remove_containers_of(engine: str, data: Path) -> None:
+    """Remove what the tests of one data directory have left."""
+    found = containers_of(engine, data)
     if found:
-        _podman("rm", "--force", "--time", "0", *found)
+        _call(engine, "rm", "--force", *found)

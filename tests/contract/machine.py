@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -17,6 +17,7 @@ from tiphys.errors import RuntimeFailure
 from tiphys.executor.group import own_groups
 from tiphys.ports import RuntimeEvent, Task, TaskEnded
 from tiphys.runtimes.config import ImageCommand, LocalConfig
+from tiphys.runtimes.engine import ENGINES
 from tiphys.runtimes.local import LocalRuntime
 from tiphys.spec import model
 
@@ -62,13 +63,14 @@ class Machine:
         images: dict[str, ImageCommand] | None = None,
         log_cap: int = 256 << 20,
         max_processes: int = 0,
+        image: str = "",
     ) -> None:
         data.mkdir(parents=True, exist_ok=True)
         self.data = str(data)
         self.isolation = isolation
         self.epoch = epoch
         self.usable, self.why = True, ""
-        self._image = ""
+        self._image = image
         self._images = images or {}
         self._log_cap = log_cap
         self._max_processes = max_processes
@@ -84,8 +86,6 @@ class Machine:
 
     def __enter__(self) -> Machine:
         try:
-            if self.isolation == "podman":
-                self._image = engine_image.require()
             self.open()
         except RuntimeFailure as error:
             self.usable, self.why = False, str(error)
@@ -98,9 +98,13 @@ class Machine:
         at: TracebackType | None,
     ) -> None:
         self.close()
+        if self._image:
+            engine_image.remove_containers_of(self.isolation, Path(self.data))
 
     def open(self) -> None:
         """Begin, as a server would."""
+        if self.isolation in ENGINES and not self._image:
+            self._image = engine_image.require(self.isolation)
         self._runner = asyncio.Runner()
         config = LocalConfig(
             isolation=self.isolation,
@@ -126,8 +130,6 @@ class Machine:
             self._runner.run(self._runtime.close())
             self._runner.close()
         self._runner = self._runtime = None
-        if self._image:
-            engine_image.remove_containers_of(Path(self.data))
 
     def _take(self, events: Sequence[RuntimeEvent]) -> None:
         self._events += events
@@ -208,6 +210,13 @@ class Machine:
         while (found := sorted(os.listdir(self.folder(task)))) != names:
             assert time.monotonic() < end, f"still there: {found}"
             self._pair[0].run(asyncio.sleep(0.01))
+
+    def wait_until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so, with the runtime at work."""
+        end = time.monotonic() + PATIENCE
+        while not is_so():
+            assert time.monotonic() < end, "it never came to be"
+            self._pair[0].run(asyncio.sleep(0.05))
 
     def end_of(self, task: Task) -> TaskEnded:
         """Wait for the end of a task."""

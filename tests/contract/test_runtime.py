@@ -17,6 +17,7 @@ from tests.contract.machine import Machine, shell
 from tiphys.errors import StaleEpochError
 from tiphys.ports import TaskProgressed, TaskReady
 from tiphys.runtimes.config import ImageCommand
+from tiphys.runtimes.engine import ENGINES
 from tiphys.runtimes.logs import LogReader
 from tiphys.spec import model
 
@@ -69,6 +70,8 @@ def test_an_argument_with_a_nul_is_a_failure_not_a_crash(machine: Machine) -> No
 
 
 def test_an_image_without_command_is_a_clear_error(machine: Machine) -> None:
+    if machine.isolation in ENGINES:
+        pytest.skip("an engine asks the image for its command")
     end = machine.run(model.Template(name="t", container=model.Container(image="some/image:v1")))
 
     assert end.phase == "Error"
@@ -76,6 +79,8 @@ def test_an_image_without_command_is_a_clear_error(machine: Machine) -> None:
 
 
 def test_the_configuration_gives_the_command_of_an_image(isolation: str, tmp_path: Path) -> None:
+    if isolation in ENGINES:
+        pytest.skip("an engine asks the image for its command")
     images = {"busybox": ImageCommand(cmd=("echo", "from", "cmd"))}
     with Machine(tmp_path / "data", isolation, images=images) as machine:
         if not machine.usable:
@@ -142,10 +147,13 @@ def test_the_same_task_started_twice_runs_once(machine: Machine, tmp_path: Path)
 
 
 def test_a_task_begins_with_the_usual_signals_and_umask(machine: Machine) -> None:
-    end = machine.run(shell("umask; grep SigIgn /proc/self/status"))
+    # Without a shell: some of them ignore a signal themselves.
+    look = model.Container(command=("grep", "-E", "SigIgn|Umask", "/proc/self/status"))
+
+    end = machine.run(model.Template(name="t", container=look))
 
     assert end.outputs is not None
-    assert end.outputs.result == "0022\nSigIgn:\t0000000000000000"
+    assert end.outputs.result == "Umask:\t0022\nSigIgn:\t0000000000000000"
 
 
 def test_a_working_directory_is_entered(machine: Machine) -> None:
@@ -173,7 +181,7 @@ def test_a_task_stopped_while_its_inputs_are_fetched_never_begins(
 
 
 def test_a_script_runs_with_its_interpreter(machine: Machine) -> None:
-    script = model.ScriptTemplate(command=("python3",), source="print(sum(range(5)))")
+    script = model.ScriptTemplate(command=("awk", "-f"), source="BEGIN { print 1 + 2 + 3 + 4 }")
 
     end = machine.run(model.Template(name="t", script=script))
 
@@ -563,13 +571,17 @@ def test_a_daemon_is_ready_when_its_probe_passes(machine: Machine, scratch: str)
 def test_a_memory_limit_is_kept(machine: Machine) -> None:
     if not machine.limits("memory"):
         pytest.skip("no writable memory control group on this machine")
-    hog = "x = bytearray(200 * 1024 * 1024); x[::4096] = b'x' * len(x[::4096]); print('too much')"
+    # A line without end, which tail keeps in memory.
+    hog = "head -c 300000000 /dev/zero | tail -n 1 > /dev/null"
     resources = model.ResourceRequirements(limits={"memory": "50Mi"})
-    main = model.Container(command=("python3", "-c", hog), resources=resources)
+    main = model.Container(command=("sh", "-c", hog), resources=resources)
 
     end = machine.run(model.Template(name="t", container=main))
 
-    assert (end.phase, end.message) == ("Failed", "main: OOMKilled (exit code 137)")
+    # With control groups of version 1 podman does not tell why the kernel killed.
+    reasons = ["OOMKilled", "Error"] if machine.isolation in ENGINES else ["OOMKilled"]
+    assert end.phase == "Failed"
+    assert end.message in [f"main: {reason} (exit code 137)" for reason in reasons]
 
 
 def test_a_task_cannot_have_more_processes_than_allowed(isolation: str, tmp_path: Path) -> None:

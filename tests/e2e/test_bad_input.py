@@ -255,7 +255,23 @@ _DYNAMIC_EXPRESSION = """  - name: main
   - name: leaf
     inputs: {parameters: [{name: x}]}
     container: {image: x, command: ['true']}"""
+_ARCHIVE_THAT_CLIMBS = """  - name: main
+    steps:
+    - - {name: pack, template: pack}
+    - - {name: unpack, template: unpack}
+  - name: pack
+    container:
+      image: x
+      command: [sh, -c, "cd /tmp && echo x > evil && tar -czPf packed ../tmp/evil"]
+    outputs:
+      artifacts:
+      - {name: p, path: /tmp/packed, archive: {none: {}}, s3: {key: "{{workflow.uid}}/p"}}
+  - name: unpack
+    inputs: {artifacts: [{name: p, path: /tmp/in, s3: {key: "{{workflow.uid}}/p"}}]}
+    container: {image: x, command: ['true']}"""
 DYNAMIC = {
+    "artifact_unsafe": _ARCHIVE_THAT_CLIMBS,
+    "egress_denied": "  - name: main\n    http: {url: 'http://127.0.0.1:9/'}",
     "fanout_limit": _DYNAMIC_FANOUT,
     "max_depth_exceeded": "  - name: main\n    steps:\n    - - {name: m, template: main}",
     "expression_error": _DYNAMIC_EXPRESSION.replace("TEXT", "asInt(steps.list.outputs.result)"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from starlette.responses import Response
 
 from tiphys.api import shapes
 from tiphys.api.deps import Context, Who, body_of
-from tiphys.api.document import answers, takes
+from tiphys.api.document import answers, takes, routes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.shapes import AuditEntry, Done, Envelope, MadeToken, ProjectShape, Self, TokenShape
 from tiphys.errors import ForbiddenError
@@ -17,7 +17,7 @@ from tiphys.service.access import Role
 from tiphys.service.projects import Project
 from tiphys.service.tokens import Token
 
-router = APIRouter(tags=["administration"])
+router = routes("", "administration")
 
 
 @router.get("/whoami", summary="Who asks", responses=answers(Envelope[Self]))

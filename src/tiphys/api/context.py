@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection
 
 from tiphys.api.feeds import Feeds
+from tiphys.api.metrics import Metrics
 from tiphys.config import Config
 from tiphys.control.host import Host
 from tiphys.control.service import Service
@@ -39,6 +41,7 @@ class ApiContext:
     projects: Projects
     audit: Audit
     feeds: Feeds
+    metrics: Metrics
     intake: Intake
     templates: Templates
     artifacts: ArtifactShelf
@@ -62,9 +65,14 @@ class ApiContext:
         return self.tokens.identify(secret.strip())
 
 
-def build_context(host: Host, service: Service, config: Config, feeds: Feeds) -> ApiContext:
-    """Make the context of a host that is up; ``feeds`` is the watcher it was opened with."""
+def build_context(
+    host: Host, service: Service, config: Config, note: Callable[[str], None]
+) -> ApiContext:
+    """Make the context of a host that is up."""
     cabinet = Cabinet(host.store)
+    metrics = Metrics(host.clock.now())
+    feeds = Feeds(note, metrics)
+    host.control.show_to(feeds)
     defaults = config.workflow_defaults
     tokens = TokenBook(host.store, cabinet, host.clock)
     return ApiContext(
@@ -77,6 +85,7 @@ def build_context(host: Host, service: Service, config: Config, feeds: Feeds) ->
         projects=Projects(host.store, cabinet, host.clock, config.namespace),
         audit=Audit(host.store, cabinet, host.clock),
         feeds=feeds,
+        metrics=metrics,
         intake=Intake(host, defaults.spec if defaults else None, config),
         templates=Templates(host, cabinet),
         artifacts=ArtifactShelf(host, config),

@@ -51,6 +51,15 @@ def find_workflow(context: ApiContext, who: Identity, key: str, role: Role) -> W
     return row
 
 
+async def find_project(context: ApiContext, who: Identity, key: str) -> str:
+    """Find a project for a change; the first use of an id by an admin of all makes it."""
+    who.require(Role.MEMBER, key)
+    project, made = await context.projects.find_or_make(who, key)
+    if made:
+        await context.audit.note(who, "make project", project=key, subject=key)
+    return project.id
+
+
 def body_of(kind: type[B]) -> Callable[[Request], Awaitable[B]]:
     """Give a dependency that reads the body as ``kind``; an empty one as an empty object."""
 

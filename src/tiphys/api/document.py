@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from tiphys.api.shapes import Failure
 
+PREFIX = "/api/v1"
 _WORDS = {
     400: "The request cannot be read.",
     401: "No token that holds.",
@@ -18,6 +21,15 @@ _WORDS = {
     415: "The body is not application/json.",
     422: "The input cannot be used; every problem is listed.",
 }
+
+
+def routes(path: str, *tags: str) -> APIRouter:
+    """Give a router for everything below ``path``; its functions' names are the operations'."""
+    return APIRouter(prefix=PREFIX + path, tags=[*tags], generate_unique_id_function=_operation_id)
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
 
 
 def answers(shape: Any, *failures: int, status: int = 200, words: str = "Done.") -> dict[Any, Any]:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from tiphys.api.metrics import Metrics
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 
@@ -31,10 +32,9 @@ class Feed:
 class Feeds:
     """A watcher (``control.loop.Watcher``) that tells many."""
 
-    def __init__(self, note: Callable[[str], None]) -> None:
-        self._note = note
+    def __init__(self, note: Callable[[str], None], metrics: Metrics) -> None:
+        self._note, self._metrics = note, metrics
         self._feeds: dict[str, list[Feed]] = {}
-        self.on_workflow: list[Callable[[Run], None]] = []
 
     @property
     def watched(self) -> int:
@@ -55,13 +55,13 @@ class Feeds:
 
     def workflow(self, run: Run) -> None:
         """A run began, or its own fields changed."""
-        for each in self.on_workflow:
-            each(run)
+        self._metrics.workflow(run)
         for feed in self._feeds.get(run.uid, ()):
             feed.news.set()
 
     def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
         """Nodes changed."""
+        self._metrics.nodes(run, nodes)
         for feed in self._feeds.get(run.uid, ()):
             feed.nodes.update((node.id, node) for node in nodes)
             feed.news.set()

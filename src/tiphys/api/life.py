@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from tiphys.api import shapes
 from tiphys.api.context import ApiContext
 from tiphys.api.deps import Context, Who, body_of, find_workflow
-from tiphys.api.document import answers, takes
+from tiphys.api.document import answers, takes, routes
 from tiphys.api.envelope import answer
 from tiphys.api.shapes import Envelope, Summary
 from tiphys.api.view import summary
@@ -19,7 +19,7 @@ from tiphys.engine import event as ev
 from tiphys.service.access import Identity, Role
 from tiphys.store import WorkflowRow
 
-router = APIRouter(prefix="/workflows/{workflow_id}", tags=["life cycle"])
+router = routes("/workflows/{workflow_id}", "life cycle")
 _ANSWERS = answers(Envelope[Summary], 403, 409, 415, 422)
 _NEW = answers(Envelope[Summary], 403, 409, 415, 422, status=201, words="The new workflow.")
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import msgspec
 import yaml
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from starlette.responses import Response
 
 from tiphys.api import shapes
 from tiphys.api.deps import Context, Who, body_of, find_workflow
-from tiphys.api.document import answers, takes
+from tiphys.api.document import answers, takes, routes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.problems import problem_json
 from tiphys.api.shapes import Bar, Envelope, Event, Graph, Report
@@ -27,9 +27,9 @@ from tiphys.spec import model
 from tiphys.store import Store, WorkflowRow
 from tiphys.wire.argo import decode_node
 
-first = APIRouter(prefix="/workflows", tags=["workflows"])
+first = routes("/workflows", "workflows")
 """Paths that must be looked at before ``/workflows/{id}``."""
-router = APIRouter(prefix="/workflows/{workflow_id}", tags=["workflows"])
+router = routes("/workflows/{workflow_id}", "workflows")
 
 
 @first.post(

@@ -11,12 +11,12 @@ from urllib.parse import quote
 
 import anyio
 import msgspec
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from tiphys.api.deps import Context, Who, find_workflow
-from tiphys.api.document import answers
+from tiphys.api.document import answers, routes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.shapes import Envelope, Node, Output
 from tiphys.api.workflows import node_views
@@ -26,7 +26,7 @@ from tiphys.runtimes.logs import LogLine, LogReader, containers_of
 from tiphys.service.access import Role
 from tiphys.wire.argo import decode_node
 
-router = APIRouter(prefix="/workflows/{workflow_id}/nodes/{node_id}", tags=["nodes"])
+router = routes("/workflows/{workflow_id}/nodes/{node_id}", "nodes")
 LAST_BYTES = 1024 * 1024
 INTERVAL = 0.2
 _LINES = 500

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
-from tiphys.api.deps import Context, Who, body_of
-from tiphys.api.document import answers, takes
+from tiphys.api.deps import Context, Who, body_of, find_project
+from tiphys.api.document import answers, takes, routes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.problems import RequestError
 from tiphys.api.shapes import Done, Envelope, Template, TemplateText
@@ -17,7 +17,7 @@ from tiphys.service.access import Role
 from tiphys.service.templates import FOR_ALL, NAMESPACED, read_template
 from tiphys.store import ObjectRow
 
-router = APIRouter(tags=["templates"])
+router = routes("", "templates")
 Text = Annotated[TemplateText, Depends(body_of(TemplateText))]
 _LIST = answers(Envelope[list[Template]])
 _MADE = answers(Envelope[Template], 403, 415, 422, status=201)
@@ -44,10 +44,9 @@ async def save_template(context: Context, who: Who, body: Text) -> Response:
     """Keep a WorkflowTemplate; one of the same name is replaced."""
     if not body.project_id:
         raise RequestError("invalid_input", "project_id: Field required")
-    who.require(Role.MEMBER, body.project_id)
-    project = await context.projects.find_or_make(who, body.project_id)
-    row = await context.templates.save(NAMESPACED, project.id, body.template_yaml)
-    await context.audit.note(who, "save template", project=project.id, subject=row.name)
+    project = await find_project(context, who, body.project_id)
+    row = await context.templates.save(NAMESPACED, project, body.template_yaml)
+    await context.audit.note(who, "save template", project=project, subject=row.name)
     return answer(_shown(row), status=201)
 
 

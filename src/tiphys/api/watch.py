@@ -13,11 +13,12 @@ from contextlib import suppress
 from typing import Any, cast
 
 import msgspec
-from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from fastapi import WebSocket, WebSocketDisconnect
 from starlette.concurrency import run_in_threadpool
 
 from tiphys.api.context import IDENTITY, ApiContext
 from tiphys.api.deps import find_workflow
+from tiphys.api.document import routes
 from tiphys.api.envelope import instant
 from tiphys.api.feeds import Feed
 from tiphys.api.guard import NOT_FOUND, UNAUTHENTICATED
@@ -28,7 +29,7 @@ from tiphys.errors import NotFoundError, TiphysError, UnauthenticatedError
 from tiphys.service.access import Identity, Role
 from tiphys.store import WorkflowRow
 
-router = APIRouter()
+router = routes("")
 INTERVAL = 0.1
 """No two messages are closer."""
 PATIENCE = 10.0

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import Depends, Header, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from tiphys.api.context import ApiContext
 from tiphys.api.counting import Counts
-from tiphys.api.deps import Context, Who, body_of, find_workflow
-from tiphys.api.document import answers, takes
+from tiphys.api.deps import Context, Who, body_of, find_project, find_workflow
+from tiphys.api.document import answers, takes, routes
 from tiphys.api.envelope import answer, page_of
 from tiphys.api.problems import RequestError
 from tiphys.api.shapes import Done, Envelope, Listed, Node, Submit, Submitted, Summary, Workflow
@@ -27,7 +27,7 @@ from tiphys.spec import model
 from tiphys.store import WorkflowFilter, WorkflowRow
 from tiphys.wire.argo import decode_node
 
-router = APIRouter(prefix="/workflows", tags=["workflows"])
+router = routes("/workflows", "workflows")
 MAX_NODES = 1000
 """So many nodes come with a workflow; the rest by pages."""
 PHASES = {
@@ -61,13 +61,12 @@ async def submit(
     idempotency_key: Annotated[str | None, Header(max_length=255)] = None,
 ) -> Response:
     """Take a workflow in. With an ``Idempotency-Key`` the same request is taken in only once."""
-    who.require(Role.MEMBER, body.project_id)
-    project = await context.projects.find_or_make(who, body.project_id)
-    order = _order(body, who, project.id)
+    project = await find_project(context, who, body.project_id)
+    order = _order(body, who, project)
     if idempotency_key is None:
         row, new = await context.intake.submit(order), True
     else:
-        key = hashlib.sha256(f"{project.id}\0{idempotency_key}".encode()).hexdigest()[:40]
+        key = hashlib.sha256(f"{project}\0{idempotency_key}".encode()).hexdigest()[:40]
         digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
         row, new = await context.intake.submit_once(order, key, digest)
     if new:
@@ -75,7 +74,7 @@ async def submit(
     data = {
         **summary(row),
         "status": "pending" if new else status_of(row.phase),
-        "estimated_duration": context.intake.estimate(project.id, shown_name(row)),
+        "estimated_duration": context.intake.estimate(project, shown_name(row)),
     }
     return answer(data, status=201)
 

@@ -26,7 +26,7 @@ class Entry(NamedTuple):
 
 COMMANDS: Mapping[str, Entry] = {
     "run": Entry("run", "Run workflows to their end, here and now."),
-    "server": Entry("life", "Run workflows as they come.", "server"),
+    "server": Entry("server", "Run workflows as they come, and serve the API."),
     "submit": Entry("life", "Hand workflows to the server.", "submit"),
     "wait": Entry("life", "Wait until workflows have ended.", "wait"),
     "watch": Entry("life", "Show workflows live until they have ended.", "watch"),

@@ -231,18 +231,3 @@ def resubmit(
         parameters=read_parameters(pairs, None),
         memoized=memoized,
     )
-
-
-@click.command("server")
-@click.option("--config", metavar="FILE", help="Settings instead of tiphys.yaml.")
-def server(config: str | None) -> int:
-    """Run workflows as they come, until told to end; tasks outlive it and are taken up again."""
-    from tiphys.control.server import Quiet, serve  # noqa: PLC0415
-
-    def ready() -> None:
-        sys.stderr.write("tiphys server: ready\n")
-        sys.stderr.flush()
-
-    watcher = Quiet(lambda text: sys.stderr.write(f"tiphys server: {text}\n"))
-    asyncio.run(serve(data_folder(), settings(config), watcher, ready))
-    return 0

@@ -171,6 +171,7 @@ def _definition(command: F) -> F:
         ),
         click.option("--sla", metavar="DURATION", help="Work should start within this time."),
         click.option("--strict/--no-strict", default=None, help="Strictly first in, first out."),
+        click.option("--fair/--no-fair", default=None, help="Workflows take turns by share."),
     ]
     for option in reversed(options):
         command = option(command)

@@ -33,7 +33,7 @@ _FORMS = click.Choice(["json", "yaml", "wide", "name"])
 @click.option("-l", "--labels", default="", metavar="A=B,…", help="Labels to add.")
 @click.option("--config", metavar="FILE", help="Settings instead of tiphys.yaml.")
 @click.option(
-    "--runtime", type=click.Choice(["process", "sandbox", "podman"]), help="How tasks run."
+    "--runtime", type=click.Choice(["process", "sandbox", "podman", "docker"]), help="How tasks run."
 )
 @click.option("-o", "--output", type=_FORMS, help="What to print on stdout at the end.")
 @click.option("--log", is_flag=True, help="Show what the tasks write.")

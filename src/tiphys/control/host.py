@@ -123,6 +123,8 @@ class Host:
         start: bool = True,
     ) -> Run:
         """Take a workflow in; it is durable after the next turn. ``nodes`` are done already."""
+        if self.control.full is not None:
+            raise self.control.full
         self._check_name(submission.workflow.metadata)
         now = self.clock.now()
         run = begin(

@@ -104,6 +104,8 @@ class Control:
         self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self._bell = asyncio.Event()
         self._settling: list[asyncio.Future[None]] = []
+        self.full: StoreFullError | None = None
+        """What is wrong while there is no room to put anything on record."""
         self._alarm: asyncio.TimerHandle | None = None
         self._recovering = False
         self._claims: list[tuple[Run, cm.AcquireLocks]] = []
@@ -132,6 +134,11 @@ class Control:
         self._gather(run, self._clock.now())
         self._bell.set()
 
+    async def keep_only_ours(self) -> None:
+        """After all runs were taken up: have attempts that belong to none of them ended."""
+        await self.settle()
+        await self._runtime.keep(tuple(self._attempts))
+
     def drop(self, uid: str) -> None:
         """Forget a run that turned out to be unreadable."""
         self.runs.pop(uid, None)
@@ -145,6 +152,8 @@ class Control:
 
     async def settle(self) -> None:
         """Wait until everything sent so far is on record and asked for."""
+        if self.full is not None:
+            raise self.full
         done = asyncio.get_running_loop().create_future()
         self._settling.append(done)
         self._bell.set()
@@ -189,9 +198,11 @@ class Control:
         self._plan(now)
         turn, self._turn = self._turn, Turn()
 
-        def full(error: StoreFullError) -> None:
+        def full(error: StoreFullError, refused: set[str]) -> None:
+            self.full = error
             self._warn_once(f"{error}; going on as soon as there is room")
-            for future in settling:
+            self._give_up(turn, refused)
+            for future in (*settling, *self._settling):
                 if not future.done():
                     future.set_exception(error)
 
@@ -200,11 +211,23 @@ class Control:
         except StoreError:
             self._settling.extend(settling)  # ``serve`` tells them.
             raise
+        self.full = None
         await self._perform(turn)
         self._announce(turn)
         for future in settling:
             if not future.done():
                 future.set_result(None)
+
+    def _give_up(self, turn: Turn, uids: set[str]) -> None:
+        """Forget new runs that could not be put on record."""
+        for uid in uids:
+            self.drop(uid)
+            turn.headers.pop(uid, None)
+            turn.changed.pop(uid, None)
+        turn.starts = [task for task in turn.starts if task.workflow_uid not in uids]
+        for key in [k for k, attempt in self._attempts.items() if attempt.run.uid in uids]:
+            self._scheduler.withdraw(WorkId(key))
+            self._forget(key)
 
     def _digest(self, now: float) -> None:
         """Step the engine for all that has happened, to the end."""

@@ -87,12 +87,13 @@ class Ledger:
         changed: Mapping[str, tuple[Run, Mapping[str, Node]]],
         headers: Mapping[str, Run],
         removed: list[tuple[str, str]],
-        full: Callable[[StoreFullError], None],
+        full: Callable[[StoreFullError, set[str]], None],
     ) -> None:
         """Write everything in one transaction; return when it is durable.
 
-        With no room on the disk it tells ``full`` and tries again until there is: nothing is
-        performed before it is on record, and nothing is forgotten.
+        With no room on the disk, new workflows are given up (``full`` is told which), and the rest
+        is tried again until there is room: nothing is performed before it is on record, and
+        nothing that was acknowledged is forgotten.
         """
         batch = Batch(
             submitted=self._submitted,
@@ -115,7 +116,7 @@ class Ledger:
             try:
                 await self._in_thread(lambda: self._store.commit(batch))
             except StoreFullError as error:
-                full(error)
+                full(error, _give_up_new(batch))
                 await asyncio.sleep(RETRY_SECONDS)
             else:
                 return
@@ -155,6 +156,15 @@ class Ledger:
         """Finish writing and close the store."""
         self._thread.submit(self._store.close).result()
         self._thread.shutdown()
+
+
+def _give_up_new(batch: Batch) -> set[str]:
+    """Take new workflows out of a batch that there is no room for; tell which."""
+    refused = {row.uid for row in batch.submitted}
+    batch.submitted = []
+    batch.headers = [header for header in batch.headers if header.uid not in refused]
+    batch.nodes = [node for node in batch.nodes if node.uid not in refused]
+    return refused
 
 
 def header_of(run: Run) -> WorkflowHeader:

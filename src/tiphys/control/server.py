@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import signal
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,13 @@ class Quiet:
             self._note(text)
 
 
-async def serve(data: Path, config: Config, watcher: Watcher, ready: Any = None) -> None:
+Front = Callable[[Host, Service], AbstractAsyncContextManager[None]]
+"""What else is open while a host is up: the HTTP server."""
+
+
+async def serve(
+    data: Path, config: Config, watcher: Watcher, ready: Any = None, front: Front | None = None
+) -> None:
     """Be the host of ``data`` until told to end; tasks keep running then."""
     library = Library(namespace=config.namespace)
     stop = asyncio.Event()
@@ -133,14 +140,16 @@ async def serve(data: Path, config: Config, watcher: Watcher, ready: Any = None)
         if runs:
             watcher.note(f"took up {len(runs)} unfinished workflows")
         defaults = config.workflow_defaults.spec if config.workflow_defaults else None
-        door = Door(data, Desk(host, Service(host, defaults)).handlers())
+        service = Service(host, defaults)
+        door = Door(data, Desk(host, service).handlers())
         host.start()
-        await host.control.settle()
+        await host.control.keep_only_ours()
         await door.open()
-        if ready is not None:
-            ready()
         try:
-            await host.until_broken(stop)
+            async with front(host, service) if front else nullcontext():
+                if ready is not None:
+                    ready()
+                await host.until_broken(stop)
         finally:
             await door.close()
 

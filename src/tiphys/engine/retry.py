@@ -171,14 +171,15 @@ def _facts(last: Node, *, missing_code: str) -> dict[str, str]:
 
 def _attempt_changed(run: Run, frame: RetryFrame, node: Node) -> None:
     """An attempt moved."""
-    if frame.node.ended:
-        return
+    attempts = attempts_of(run, frame.node)
+    if frame.node.ended or node is not attempts[-1]:
+        return  # Old news: several may come at once when a suspended run is resumed.
     if node.id in run.hard and node.ended:
         _errored(run, frame, run.hard.pop(node.id))
         return
     if node.ended:
         frame.node.daemoned = None
-        _judge(run, frame, attempts_of(run, frame.node))
+        _judge(run, frame, attempts)
     elif node.daemoned and not frame.node.daemoned:
         frame.node.daemoned = True
         run.daemons.setdefault(frame.node.boundary_id, set()).add(frame.node.id)

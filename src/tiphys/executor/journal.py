@@ -90,9 +90,14 @@ class Journal:
         while len(data) - offset >= _HEAD.size:
             length, checksum = _HEAD.unpack_from(data, offset)
             body = data[offset + _HEAD.size : offset + _HEAD.size + length]
-            if len(body) < length or zlib.crc32(body) != checksum:
+            # A power loss may leave zeros where the last record was to be: an empty body, whose
+            # checksum is zero as well.
+            if length == 0 or len(body) < length or zlib.crc32(body) != checksum:
                 break
-            self.note(_decode(body))
+            try:
+                self.note(_decode(body))
+            except msgspec.MsgspecError:
+                break
             offset += _HEAD.size + length
         return offset
 

@@ -119,6 +119,13 @@ class Ack(Record, frozen=True, array_like=True, tag=True):
     ids: tuple[str, ...]
 
 
+class Keep(Record, frozen=True, array_like=True, tag=True):
+    """Nobody cares about any attempt but these: what else runs is ended, what else ended is
+    forgotten. A server says this once it has taken everything up."""
+
+    ids: tuple[str, ...]
+
+
 class Probe(Record, frozen=True, array_like=True, tag=True):
     """Run a command beside a running container, in its own view of the files."""
 
@@ -196,7 +203,7 @@ class Batch(Record, frozen=True, array_like=True, tag=True):
     events: tuple[Event, ...]
 
 
-Request = Hello | Start | Attach | Stop | Ack | Probe
+Request = Hello | Start | Attach | Stop | Ack | Keep | Probe
 Reply = Welcome | Refused | Batch
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -172,6 +172,8 @@ class Server:
                 self.supervisor.stop(ids, grace)
             case protocol.Ack(ids=ids):
                 self.supervisor.forget(ids)
+            case protocol.Keep(ids=ids):
+                self.supervisor.keep(ids)
             case protocol.Probe():
                 self.supervisor.probe(request)
 

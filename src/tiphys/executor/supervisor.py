@@ -110,6 +110,8 @@ class Supervisor:
         self._peak = 0
         self._bare: set[str] = set()
         """Ended attempts of which no container's root was kept."""
+        self._unwanted: set[str] = set()
+        """Running attempts that are being ended because nobody cares about them."""
 
     @property
     def idle(self) -> bool:
@@ -162,6 +164,15 @@ class Supervisor:
                 self._bare.discard(name)
             else:
                 self._discard(ended.folder)
+
+    def keep(self, attempts: Iterable[str]) -> None:
+        """End and forget all attempts but these."""
+        wanted = set(attempts)
+        for name, running in list(self._running.items()):
+            if name not in wanted:
+                self._unwanted.add(name)
+                self._stop(running, "stopped", 0.0)
+        self.forget([name for name in self._journal.ended if name not in wanted])
 
     def probe(self, request: Probe) -> None:
         """Run a command beside a container and report how it ended."""
@@ -241,11 +252,16 @@ class Supervisor:
     def _begin(self, running: Running, error: OSError | None) -> None:
         attempt = running.attempt
         if error is not None:
-            # Not durable, so nothing was started, and it may be tried again.
-            self._journal.begun.pop(attempt.id, None)
-            del self._running[attempt.id]
-            message = f"cannot write the journal: {error.strerror}"
-            self._report(Ended(attempt.id, now(), reason="refused", message=message))
+            # Not durable, so nothing was started: tried again until there is room, or nobody
+            # wants it any more.
+            if running.reason:
+                self._journal.begun.pop(attempt.id, None)
+                del self._running[attempt.id]
+                self._report(Ended(attempt.id, now(), reason=running.reason))
+                return
+            begun = self._journal.begun[attempt.id]
+            again = partial(self._begin, running)
+            self._later(RETRY_COMMIT, lambda: self._committer.add(begun, again))
             return
         if not running.halts:
             running.group = self._groups.make(attempt.id, attempt.limits)
@@ -470,6 +486,10 @@ class Supervisor:
                 return
             self._journal.note(ended)
             self._running.pop(ended.id, None)
+            if ended.id in self._unwanted:
+                self._unwanted.discard(ended.id)
+                self.forget((ended.id,))
+                return
             self._report(ended)
 
         self._committer.add(ended, done, logs)

@@ -1,4 +1,4 @@
-"""Containers of a container engine: real images, run by podman through its command line.
+"""Containers of an engine: real images, run by podman or docker through its command line.
 
 The executor starts ``podman run`` as it starts any process, so order, retries, logs, deadlines and
 the journal are what they are without an engine. Different are the command (``wrap``), how it is
@@ -7,7 +7,7 @@ after its end: its state (``settle``) and its files (``EngineView``). The contai
 named after it and stays until the end is on record, so that a server that comes back finds it.
 
 Variables go through a file that only the user can read, never through arguments, and never through
-the environment of podman itself, which would obey some of them.
+the environment of the engine's program, which would obey some of them.
 """
 
 from __future__ import annotations
@@ -26,18 +26,44 @@ from tiphys.core import quantity
 from tiphys.errors import InvalidInputError, RuntimeFailure
 from tiphys.executor.life import CANNOT_START
 from tiphys.executor.protocol import Attempt, ContainerExit, ContainerRun, Ended
+from tiphys.executor.tree import remove_tree
 from tiphys.spec import model
 
-ENGINES = ("podman",)
 PATIENCE = 120.0
 """Seconds that one call of the engine may take."""
 RUN_FOLDER = "/var/run/argo"
 PASSED = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _PULL = {"Always": "always", "Never": "never", "IfNotPresent": "missing"}
 _NO_CONTAINER = 125
+_INIT_FAILED = re.compile(
+    r"ERROR \(catatonit:\d+\): failed to exec pid1: .*|\[FATAL tini \(\d+\)\] exec .* failed: .*"
+)
+_RUN_OR_START = (
+    '"$0" container inspect "$1" >/dev/null 2>&1 && exec "$0" start --attach "$1"; '
+    'shift; exec "$0" "$@"'
+)
 _STATE = (
     "{{.Name}}\t{{.State.Status}}\t{{.State.ExitCode}}\t{{.State.OOMKilled}}\t{{.State.StartedAt}}"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What one engine calls otherwise than the other."""
+
+    run: tuple[str, ...]
+    """Options with which it passes output on and keeps none of it."""
+    copy: tuple[str, ...]
+    remove: tuple[str, ...]
+
+
+_DIALECTS = {
+    "podman": Dialect(
+        ("--log-driver", "passthrough"), ("cp",), ("rm", "--force", "--ignore", "--time", "0")
+    ),
+    "docker": Dialect(("--log-driver", "none"), ("cp", "--follow-link"), ("rm", "--force")),
+}
+ENGINES = tuple(_DIALECTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +80,7 @@ class Engine:
 
     def __init__(self, name: str, program: str, owner: str) -> None:
         self.name = name
+        self._dialect = _DIALECTS[name]
         self._program = program
         self._owner = owner
 
@@ -97,20 +124,26 @@ class Engine:
     ) -> ContainerRun:
         """Return ``run`` as a command of the engine; its variables are written to a file."""
         name = self.container(attempt, run.name)
-        words = [self._program, "run", "--replace", "--name", name, "--network", "host"]
-        words += ["--log-driver", "passthrough", "--label", f"tiphys.owner={self._owner}"]
+        words = [self._program, "run", "--name", name, "--network", "host"]
+        words += [*self._dialect.run, "--label", f"tiphys.owner={self._owner}"]
         words += ["--env-file", str(write_variables(folder, run))]
         words += [*_mount_words(run), *_limit_words(container, pids), *_user_words(run)]
         if container.image_pull_policy in _PULL:
             words += ["--pull", _PULL[container.image_pull_policy]]
         if container.working_dir:
             words += ["--workdir", container.working_dir]
+        if self.name != "podman" or _has_init():
+            words.append("--init")
         security = container.security_context
         if security is not None and security.privileged:
             words.append("--privileged")
+        words += _command_words(container, run)
+        if run.retries:
+            # Another try goes on in the same container: what the first one wrote is there.
+            words = ["/bin/sh", "-c", _RUN_OR_START, self._program, name, *words[1:]]
         return msgspec.structs.replace(
             run,
-            argv=(*words, *_command_words(container, run)),
+            argv=tuple(words),
             env=_own_environment(attempt),
             cwd="/",
             mounts=(),
@@ -127,10 +160,18 @@ class Engine:
     # --- after the end --------------------------------------------------------------------
 
     def settle(self, attempt: Attempt, ended: Ended, folder: Path) -> Ended:
-        """Return the end with what only the engine knows: what never started, what ran out."""
+        """Return the end with what only the engine knows: what never started, what ran out.
+
+        The file of variables has served and goes: it may hold secrets.
+        """
+        remove_tree(str(folder / "env"))
         names = {self.container(attempt.id, exit_.name): exit_ for exit_ in ended.containers}
         states = self._states(names)
-        exits = [_settled(exit_, states.get(name), folder) for name, exit_ in names.items()]
+        runs = {run.name: run for run in attempt.containers}
+        exits = [
+            _settled(exit_, states.get(name), runs[exit_.name], folder)
+            for name, exit_ in names.items()
+        ]
         # The processes were not the executor's: what it measured was the engine's own program.
         return msgspec.structs.replace(
             ended, containers=tuple(exits), cpu_seconds=0.0, memory_bytes=0
@@ -148,7 +189,11 @@ class Engine:
     def remove(self, attempt: Attempt) -> None:
         """Delete the containers of an attempt whose end is on record."""
         names = [self.container(attempt.id, run.name) for run in attempt.containers]
-        self.call("rm", "--force", "--ignore", "--time", "0", "--volumes", *names)
+        self.call(*self._dialect.remove, "--volumes", *names)
+
+    def copy_out(self, container: str, path: str, target: Path) -> subprocess.CompletedProcess[str]:
+        """Copy what a container has at ``path``."""
+        return self.call(*self._dialect.copy, f"{container}:{path}", str(target))
 
 
 class EngineView:
@@ -164,10 +209,11 @@ class EngineView:
         The engine follows links inside the container and never out of it.
         """
         spare.parent.mkdir(parents=True, exist_ok=True)
-        done = self._engine.call("cp", f"{self._container}:{path}", str(spare))
+        done = self._engine.copy_out(self._container, path, spare)
         if done.returncode == 0:
             return spare
-        if "no such file" in done.stderr or "could not be found" in done.stderr:
+        words = done.stderr.lower()
+        if any(text in words for text in ("no such file", "could not be found", "could not find")):
             return None
         raise OSError(5, _last_line(done.stderr), path)
 
@@ -190,9 +236,19 @@ def write_variables(folder: Path, run: ContainerRun) -> Path:
 
 def _own_environment(attempt: str) -> dict[str, str]:
     """Return what the engine's own program sees: of ours, what says where it keeps its things."""
-    prefixes = ("CONTAINERS_", "CONTAINER_", "STORAGE_", "REGISTRY_")
+    prefixes = ("CONTAINERS_", "CONTAINER_", "DOCKER_", "STORAGE_", "REGISTRY_")
     own = {k: v for k, v in os.environ.items() if k in PASSED or k.startswith(prefixes)}
     return own | {"TIPHYS_ATTEMPT_ID": attempt}
+
+
+def _has_init() -> bool:
+    """Tell whether podman can put a first process into containers.
+
+    Without one the task itself is the first, to which a SIGTERM means nothing by default: it would
+    end only after its grace.
+    """
+    places = ("/usr/libexec/podman", "/usr/local/libexec/podman", "/usr/lib/podman", "/usr/bin")
+    return any(os.access(f"{place}/catatonit", os.X_OK) for place in places)
 
 
 def _command_words(container: model.Container, run: ContainerRun) -> Sequence[str]:
@@ -243,25 +299,31 @@ def _user_words(run: ContainerRun) -> list[str]:
     return ["--user", f"{run.uid}" if run.gid is None else f"{run.uid}:{run.gid}"]
 
 
-def _settled(exit_: ContainerExit, state: State | None, folder: Path) -> ContainerExit:
-    if exit_.code is None:
+def _settled(
+    exit_: ContainerExit, state: State | None, run: ContainerRun, folder: Path
+) -> ContainerExit:
+    if not exit_.code:
         return exit_
+    error = _last_line(_tail(folder / f"{exit_.name}.stderr"))
     if state is not None and state.started:
+        if exit_.code in (1, 126, 127) and _INIT_FAILED.fullmatch(error):
+            return _not_found(exit_, run, error)
         return msgspec.structs.replace(exit_, code=state.code, oom=state.oom)
-    if exit_.code in (0, _NO_CONTAINER) or exit_.code < _NO_CONTAINER:
-        error = _last_line(_tail(folder / f"{exit_.name}.stderr")) if exit_.code else ""
-        return msgspec.structs.replace(exit_, error=error)
     if exit_.code in (126, 127):
-        # The engine could not execute the command: what Argo's executor ends with 64.
-        error = _last_line(_tail(folder / f"{exit_.name}.stderr"))
-        return msgspec.structs.replace(exit_, code=CANNOT_START, error=_reason(error))
-    return exit_
+        return _not_found(exit_, run, error)
+    # The engine itself has failed; what it said of that is the last of the log.
+    return msgspec.structs.replace(exit_, error=error if exit_.code == _NO_CONTAINER else "")
 
 
-def _reason(error: str) -> str:
-    missing = r"executable file not found in \$PATH|stat [^:]*: [^:]*"
-    found = re.search(rf'exec: "[^"]*": ({missing})', error)
-    return f"failed to find name in PATH: {found[0]}" if found else error
+def _not_found(exit_: ContainerExit, run: ContainerRun, error: str) -> ContainerExit:
+    """Return the end of what could not be executed, as Argo's executor would tell it: with 64."""
+    command = run.argv[run.argv.index("--entrypoint") + 1] if "--entrypoint" in run.argv else ""
+    known = "not found" in error or "no such file" in error.lower()
+    if command and known:
+        reason = f"stat {command}: no such file or directory"
+        why = reason if "/" in command else "executable file not found in $PATH"
+        error = f'failed to find name in PATH: exec: "{command}": {why}'
+    return msgspec.structs.replace(exit_, code=CANNOT_START, error=error)
 
 
 def _tail(path: Path) -> str:

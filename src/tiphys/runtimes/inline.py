@@ -118,6 +118,9 @@ class InlineRuntime:
                 job.stopping = True
                 job.cancel()
 
+    async def keep(self, ids: Sequence[AttemptId]) -> None:
+        """Nothing here outlives a server."""
+
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Forget attempts that are on record."""
         self._seen.difference_update(ids)

@@ -157,6 +157,10 @@ class LocalRuntime:
         self._stopping |= dict.fromkeys(known, grace)
         self._client.send(protocol.Stop(tuple(known), grace))
 
+    async def keep(self, ids: Sequence[AttemptId]) -> None:
+        """End and forget all attempts but these: of an earlier server, and nobody's any more."""
+        self._client.send(protocol.Keep(tuple(ids)))
+
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Forget attempts whose TaskEnded is on record; of their files only the logs stay."""
         self._client.send(protocol.Ack(tuple(ids)))

@@ -56,6 +56,10 @@ class RouterRuntime:
         if outside:
             await self._local.stop(outside, grace=grace)
 
+    async def keep(self, ids: Sequence[AttemptId]) -> None:
+        """End and forget all attempts but these."""
+        await self._local.keep(ids)
+
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Let each runtime forget its own."""
         inside = [name for name in ids if name in self._inside]

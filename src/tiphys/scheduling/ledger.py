@@ -16,29 +16,40 @@ siblings are ``kept`` at the parent and out of reach for everyone else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
 
 from tiphys.scheduling.queue import ROOT, Queue, QueueState, QueueTree
 from tiphys.scheduling.resource import UNLIMITED, Resources
+from tiphys.scheduling.volcano.amounts import IGNORED
+from tiphys.scheduling.work import Work
 
 Needs = tuple[tuple[str, int], ...]
-Rank = tuple[int, float, bool, int]
+Rank = tuple[int, float, bool, float]
 """Priority (negated), share, best effort, index: the smallest is served next."""
+FEW_LANES = 32
+"""So many lanes of a queue are kept before empty ones are looked for."""
 
 
 class Account:
     """One queue's numbers. ``path`` leads from itself to the root."""
 
     __slots__ = (
-        "children", "guarantee", "guarded", "index", "kept", "limit", "lineage",
-        "missing", "open", "parent", "path", "queue", "ranked", "reserve", "room",
+        "children", "guarantee", "guarded", "home", "index", "kept", "lanes", "limit", "lineage",
+        "many_lanes", "missing", "open", "parent", "path", "queue", "ranked", "reserve", "room",
         "share_of", "used", "wanted", "workflows",
     )  # fmt: skip
 
-    def __init__(self, queue: Queue, parent: Account | None, index: int) -> None:
+    def __init__(self, queue: Queue, parent: Account | None, index: float) -> None:
         self.queue = queue
         self.parent = parent
         self.index = index
+        self.home: Account = self
+        """The queue itself, for a lane."""
+        self.lanes: dict[tuple[str, int], Account] = {}
+        """In a fair queue an account for each workflow and priority, to compare their shares."""
+        self.many_lanes = FEW_LANES
         self.children: list[Account] = []
         self.path: tuple[Account, ...] = (self, *(parent.path if parent else ()))
         self.lineage: tuple[Account, ...] = self.path[:-1]
@@ -124,6 +135,30 @@ class Ledger:
                 most[resource] = min(most.get(resource, 0), max(0, amount - others))
             below = account
         return Resources(most)
+
+    def lane(self, home: Account, work: Work, sweep: Callable[[Account], None]) -> Account:
+        """Where ``work`` of the queue ``home`` is counted: its workflow's lane in a fair queue.
+
+        ``sweep`` is asked to drop lanes that nobody needs, whenever there are many.
+        """
+        if not home.queue.fair:
+            return home
+        key = (work.workflow, work.priority)
+        found = home.lanes.get(key)
+        if found is None:
+            if len(home.lanes) >= home.many_lanes:
+                sweep(home)
+                home.many_lanes = max(FEW_LANES, 2 * len(home.lanes))
+            age = work.created_at if work.workflow_created_at is None else work.workflow_created_at
+            # Named as its queue, with all of its rules; only the order is its own.
+            queue = msgspec.structs.replace(home.queue, priority=work.priority, max_parallel=None)
+            found = home.lanes[key] = Account(queue, home, age)
+            found.home = home
+            found.open = home.open
+            found.share_of = tuple(
+                (name, float(total)) for name, total in self.capacity.items if name not in IGNORED
+            )
+        return found
 
     def charge(self, path: Sequence[Account], needs: Needs) -> None:
         """Count ``needs`` as used along ``path``."""

@@ -175,8 +175,22 @@ class Lines:
         return found
 
     def of_queue(self, account: Account) -> Iterable[Batch]:
-        """All batches of a queue."""
-        return self._batches.get(account, {}).values()
+        """All batches of the queue that ``account`` is, or is a lane of."""
+        home = account.home
+        if not home.lanes:
+            return self._batches.get(home, {}).values()
+        lanes = (home, *home.lanes.values())
+        return [batch for lane in lanes for batch in self._batches.get(lane, {}).values()]
+
+    def sweep(self, home: Account) -> None:
+        """Drop the lanes of a queue in which nothing waits or runs."""
+        for key, lane in list(home.lanes.items()):
+            if not any(lane.used.values()) and not self._batches.get(lane):
+                del home.lanes[key]
+                self._batches.pop(lane, None)
+                self._parked.pop(lane, None)
+                for shape in self._shapes.values():
+                    shape.forget(lane)
 
     def _reopen(self, shape: Shape) -> None:
         shape.closed = False

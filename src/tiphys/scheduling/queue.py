@@ -61,6 +61,8 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     """Work should start within so many seconds of its arrival."""
     strict: bool = False
     """Whether work that does not fit blocks what stands behind it (strict FIFO)."""
+    fair: bool = False
+    """Whether its workflows take turns by dominant share (DRF), instead of the oldest first."""
 
 
 class QueueTree:

@@ -194,7 +194,7 @@ class Scheduler:
                 self._pools.admit(work.workflow)
             self._pools.adopt(pool, work, started_at)
             return
-        account = self._leaves.get(work.queue) or self._ledger.root
+        account = self._lane(self._leaves.get(work.queue) or self._ledger.root, work)
         self._count_in(account, work)
         self._run(account, work, started_at)
         if work.group:
@@ -308,7 +308,7 @@ class Scheduler:
     def _start(self, account: Account, entry: Entry, now: float, starts: list[WorkId]) -> None:
         entry.alive = False
         if self._weighs:
-            account.want(entry.needs, -1)
+            account.home.want(entry.needs, -1)
         if self._head is not None:
             self._head.took(entry, now)
         for work in entry.works:
@@ -447,13 +447,17 @@ class Scheduler:
         age = work.created_at if work.workflow_created_at is None else work.workflow_created_at
         return (1, -work.priority, age, -work.rank, work.created_at, next(self._arrivals))
 
-    def _enter(self, account: Account, entry: Entry) -> None:
+    def _lane(self, account: Account, work: Work) -> Account:
+        return self._ledger.lane(account, work, self._lines.sweep)
+
+    def _enter(self, home: Account, entry: Entry) -> None:
         work = entry.works[0]
+        account = self._lane(home, work)
         limited = self._limited[work.queue]
         workflow = (work.workflow or work.id) if limited else ""
         batch = self._lines.enter(account, entry, workflow)
         if self._weighs:
-            account.want(entry.needs, 1)
+            home.want(entry.needs, 1)
         for member in entry.works:
             self._waiting[member.id] = entry
             if limited:
@@ -472,7 +476,7 @@ class Scheduler:
         account = entry.batch.account
         self._lines.drop(entry)
         if self._weighs:
-            account.want(entry.needs, -1)
+            account.home.want(entry.needs, -1)
         for work in entry.works:
             self._count_out(account, work)
 
@@ -541,7 +545,7 @@ class Scheduler:
         self._units, self._deadlines = {}, []
         self._build(tree, capacity)
         for old in running:
-            account = self._leaves.get(old.work.queue) or self._ledger.root
+            account = self._lane(self._leaves.get(old.work.queue) or self._ledger.root, old.work)
             self._count_in(account, old.work)
             self._run(account, old.work, old.started_at)
             self._running[old.work.id].stopping = old.stopping

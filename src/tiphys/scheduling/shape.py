@@ -141,6 +141,17 @@ class Shape:
                 self._choice = None
                 self._stand(place)
 
+    def forget(self, account: Account) -> None:
+        """A lane without work is gone for good."""
+        place = self._places.pop(account, None)
+        if place is None:
+            return
+        parent = place.parent
+        assert parent is not None
+        parent.children -= 1
+        parent.heap = [item for item in parent.heap if item[3] is not place]
+        heapify(parent.heap)
+
     def choice(self) -> Choice | None:
         """The batch to serve next, None where nothing is in line."""
         known = self._choice

@@ -74,7 +74,7 @@ class Stopping:
         self, batch: Batch, entry: Entry, running: Sequence[victims.Unit]
     ) -> tuple[tuple[victims.Runner, ...], Rule] | None:
         newcomer = victims.Newcomer(
-            entry.works[0], batch.account, entry.needs, urgent=entry.order[0] == 0
+            entry.works[0], batch.account.home, entry.needs, urgent=entry.order[0] == 0
         )
         return victims.choose(self._ledger, newcomer, running)
 
@@ -89,7 +89,7 @@ class Stopping:
 
     def _units(self, fresh: set[WorkId]) -> list[victims.Unit]:
         runners = (
-            victims.Runner(running.work, running.account, running.needs, running.started_at)
+            victims.Runner(running.work, running.account.home, running.needs, running.started_at)
             for work_id, running in self._running.items()
             if running.work.preemptable and not running.stopping and work_id not in fresh
         )

@@ -22,7 +22,11 @@ from tiphys.scheduling.ledger import Account, Ledger, Needs, obstacle
 from tiphys.scheduling.plan import Rule
 from tiphys.scheduling.proportion import entitlements
 from tiphys.scheduling.queue import Preempt
+from tiphys.scheduling.volcano import capacity
+from tiphys.scheduling.volcano.amounts import IGNORED, shared_names, within, within_on
 from tiphys.scheduling.work import Gang, Work
+
+Dues = Mapping[Account, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,16 @@ class Unit:
     def first(self) -> Runner:
         """The one that stands for all."""
         return self.runners[0]
+
+    def needs(self) -> dict[str, int]:
+        """What they hold together."""
+        if len(self.runners) == 1:
+            return dict(self.runners[0].needs)
+        held: dict[str, int] = {}
+        for runner in self.runners:
+            for name, amount in runner.needs:
+                held[name] = held.get(name, 0) + amount
+        return held
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +145,16 @@ def _least_first(units: Iterable[Unit]) -> list[Unit]:
 def _reclaimable(ledger: Ledger, newcomer: Newcomer, units: Sequence[Unit]) -> list[Unit]:
     """Units of other queues in the order in which they are taken back."""
     due = entitlements(ledger)
-    if not _entitled(newcomer, due):
-        return []
-    found = [
-        unit
-        for unit in units
-        if all(step.queue.reclaimable for step in unit.first.account.path)
-        and _over_due(newcomer, unit.first.account, due)
-    ]
+    entitled: dict[Account, bool] = {}
+    found = []
+    for unit in units:
+        account = unit.first.account
+        if account not in entitled:
+            entitled[account] = _entitled(newcomer, account, due) and all(
+                step.queue.reclaimable for step in account.path
+            )
+        if entitled[account] and _over_due(newcomer, unit, due):
+            found.append(unit)
     return sorted(found, key=lambda unit: _reclaim_order(newcomer, unit))
 
 
@@ -156,28 +172,43 @@ def _reclaim_order(newcomer: Newcomer, unit: Unit) -> tuple[object, ...]:
     )
 
 
-def _entitled(newcomer: Newcomer, due: dict[Account, dict[str, float]]) -> bool:
-    """Whether the newcomer's queue stays within its due on a dimension it asks for."""
-    for step in newcomer.account.path[:-1]:
-        owed = due.get(step, {})
-        if not any(
-            step.used.get(name, 0) + amount <= owed.get(name, 0) + 1e-6
-            for name, amount in newcomer.needs
-            if name in owed
-        ):
+def _entitled(newcomer: Newcomer, victim: Account, due: Dues) -> bool:
+    """Whether the newcomer's queues stay within their due, up to what both have in common.
+
+    What is taken from a near relative stays with the common ancestor, and is none of its business.
+    """
+    asked = dict(newcomer.needs)
+    for step in newcomer.account.path:
+        if step in victim.path:
+            break
+        used = {name: step.used.get(name, 0) + amount - 1e-6 for name, amount in asked.items()}
+        fits = capacity.may_take if _configured(step) else within_on
+        if not fits(used, due.get(step, {}), asked):
             return False
     return True
 
 
-def _over_due(newcomer: Newcomer, account: Account, due: dict[Account, dict[str, float]]) -> bool:
-    """Whether the victim's branch uses more than its due of something that is asked for."""
-    branch = [step for step in account.path if step not in newcomer.account.path]
-    asked = {name for name, _ in newcomer.needs}
-    for step in branch:
+def _over_due(newcomer: Newcomer, unit: Unit, due: Dues) -> bool:
+    """Whether the victim's branch has more than its due, of something that is asked for."""
+    held = unit.needs()
+    if not shared_names(held, dict(newcomer.needs)):
+        return False
+    for step in unit.first.account.path:
+        if step in newcomer.account.path:
+            break
         owed = due.get(step, {})
-        if not any(step.used.get(name, 0) > owed.get(name, 0) + 1e-6 for name in asked):
+        if _configured(step):
+            if not capacity.over_due(held, step.used, owed):
+                return False
+        elif within({n: a for n, a in step.used.items() if n not in IGNORED}, owed):
             return False
     return True
+
+
+def _configured(account: Account) -> bool:
+    """Whether what the queue is due was configured, for itself or a sibling."""
+    parent = account.parent
+    return parent is not None and any(c.queue.deserved.items for c in parent.children)
 
 
 def _enough(
@@ -188,8 +219,7 @@ def _enough(
     gone: list[Unit] = []
     due = entitlements(ledger) if rule is Rule.RECLAIM else {}
     for unit in candidates:
-        account = unit.first.account
-        if rule is Rule.RECLAIM and not _over_due(newcomer, account, due):
+        if rule is Rule.RECLAIM and not _over_due(newcomer, unit, due):
             continue
         if rule is not Rule.PRIORITY and not _above_guarantee(newcomer, unit):
             continue
@@ -219,10 +249,7 @@ def _above_guarantee(newcomer: Newcomer, unit: Unit) -> bool:
     account = unit.first.account
     if account is newcomer.account:
         return True
-    taken: dict[str, int] = {}
-    for runner in unit.runners:
-        for name, amount in runner.needs:
-            taken[name] = taken.get(name, 0) + amount
+    taken = unit.needs()
     return all(
         step.used.get(name, 0) - amount >= step.guarantee.get(name, 0)
         for step in account.path

@@ -47,11 +47,11 @@ class Projects:
             raise NotFoundError(f"there is no project {key[:200]!r}")
         return project
 
-    async def find_or_make(self, identity: Identity, key: str) -> Project:
-        """Find a project; the first use of an id by an admin of all makes it."""
+    async def find_or_make(self, identity: Identity, key: str) -> tuple[Project, bool]:
+        """Find a project; the first use of an id by an admin of all makes it (True)."""
         if key not in self._known and identity.has(Role.ADMIN) and not identity.project:
-            return await self.make(identity, key)
-        return self.find(identity, key)
+            return await self.make(identity, key), True
+        return self.find(identity, key), False
 
     async def make(
         self, identity: Identity, key: str, *, name: str = "", description: str = ""

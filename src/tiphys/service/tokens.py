@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ def _manages(identity: Identity, token: Token) -> bool:
     return not identity.project or identity.project == token.project
 
 
-def given_admin_token(environment: dict[str, str]) -> str | None:
+def given_admin_token(environment: Mapping[str, str]) -> str | None:
     """Read the first admin's token from TIPHYS_ADMIN_TOKEN or the file that ``…_FILE`` names."""
     secret = environment.get("TIPHYS_ADMIN_TOKEN", "")
     path = environment.get("TIPHYS_ADMIN_TOKEN_FILE", "")

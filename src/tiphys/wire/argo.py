@@ -244,11 +244,13 @@ def _metadata(row: Header, submitted: Mapping[str, Any]) -> dict[str, Any]:
 
 def _spec(row: Header, submitted: msgspec.Raw) -> msgspec.Raw | dict[str, Any]:
     """Give the spec as submitted, with the two switches that people turn afterwards."""
-    if not row.suspended and not row.shutdown:
+    if not row.suspended and not row.shutdown and b'"suspend":true' not in bytes(submitted):
         return submitted
     spec: dict[str, Any] = msgspec.json.decode(submitted)
     if row.suspended:
         spec["suspend"] = True
+    else:
+        spec.pop("suspend", None)
     if row.shutdown:
         spec["shutdown"] = row.shutdown
     return spec

@@ -20,7 +20,7 @@ from tiphys.api.argo.template import Templates
 from tiphys.api.argo.watch import Watching
 from tiphys.api.context import ApiContext
 
-__all__ = ["argo_routes"]
+__all__ = ["argo_routes", "entries"]
 
 Entry = tuple[str, str, Handler]
 """Method, path and what answers."""
@@ -33,20 +33,24 @@ def argo_routes(context: ApiContext) -> list[BaseRoute]:
     """Give all routes, relative to ``/argo``."""
     feed = Feed()
     context.host.control.show_to(feed)
-    entries = [
+    routes: list[BaseRoute] = [
+        Route(path, endpoint(context, handler), methods=[method])
+        for method, path, handler in entries(feed)
+    ]
+    routes += _rest(context)
+    return routes
+
+
+def entries(feed: Feed) -> list[Entry]:
+    """List everything that is served."""
+    return [
         *_info(),
         *_workflows(feed),
         *_archive(feed),
         *_templates(f"{V1}/workflow-templates", "WorkflowTemplate", "/{namespace}"),
         *_templates(f"{V1}/cluster-workflow-templates", "ClusterWorkflowTemplate", ""),
-        *_artifacts(Downloads(context)),
+        *_artifacts(Downloads()),
     ]
-    routes: list[BaseRoute] = [
-        Route(path, endpoint(context, handler), methods=[method])
-        for method, path, handler in entries
-    ]
-    routes += _rest(context)
-    return routes
 
 
 def _info() -> Iterator[Entry]:
@@ -95,7 +99,7 @@ def _archive(feed: Feed) -> Iterator[Entry]:
 
 def _templates(base: str, kind: str, namespace: str) -> Iterator[Entry]:
     templates = Templates(kind)
-    for every in {f"{base}{namespace}", base, f"{base}/"}:
+    for every in dict.fromkeys((f"{base}{namespace}", base, f"{base}/")):
         yield "GET", every, templates.list_all
         yield "POST", every, templates.create
     yield "POST", f"{base}{namespace}/lint", templates.lint

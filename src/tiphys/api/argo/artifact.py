@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import posixpath
 from collections.abc import AsyncIterator
-from functools import cached_property
 from urllib.parse import quote
 
 import msgspec
@@ -15,6 +14,7 @@ from tiphys.api.argo.call import Call
 from tiphys.api.context import ApiContext
 from tiphys.artifacts import ConfigMapText, Repositories
 from tiphys.artifacts.location import key_of
+from tiphys.control.host import Host
 from tiphys.control.secrets import SecretFolder, secret_values
 from tiphys.errors import InvalidInputError, NotFoundError
 from tiphys.service.access import Role
@@ -34,32 +34,39 @@ class _Reference(msgspec.Struct, rename="camel"):
     artifact_repository_ref: model.ArtifactRepositoryRef | None = None
 
 
-class Downloads:
-    """The routes of artifacts."""
+class _Keeper:
+    """Reads what artifact storage asks for."""
 
-    def __init__(self, context: ApiContext) -> None:
-        self._context = context
+    def __init__(self, host: Host) -> None:
+        self._host = host
 
-    @cached_property
-    def _repositories(self) -> Repositories:
-        context = self._context
-        return Repositories(
-            root=context.host.data / "artifacts",
-            config=context.config.artifact_config(),
-            secrets=self._secret,
-            config_maps=self._config_map,
-        )
-
-    def _secret(self, namespace: str, name: str, key: str) -> bytes:
-        found = secret_values(self._context.host.library, namespace, name)
-        kept = SecretFolder(self._context.host.data / "secrets")
+    def secret(self, namespace: str, name: str, key: str) -> bytes:
+        found = secret_values(self._host.library, namespace, name)
+        kept = SecretFolder(self._host.data / "secrets")
         return (found or kept.load(namespace, name) or {})[key]
 
-    def _config_map(self, namespace: str, name: str) -> ConfigMapText | None:
-        found = self._context.host.library.config_maps.get((namespace, name))
+    def config_map(self, namespace: str, name: str) -> ConfigMapText | None:
+        found = self._host.library.config_maps.get((namespace, name))
         if found is None:
             return None
         return ConfigMapText(data=found.data, annotations=found.metadata.annotations)
+
+
+def _repositories(context: ApiContext) -> Repositories:
+    keeper = _Keeper(context.host)
+    return Repositories(
+        root=context.host.data / "artifacts",
+        config=context.config.artifact_config(),
+        secrets=keeper.secret,
+        config_maps=keeper.config_map,
+    )
+
+
+class Downloads:
+    """The routes of artifacts."""
+
+    def __init__(self) -> None:
+        self._known: Repositories | None = None
 
     async def output(self, call: Call) -> Response:
         """Send an output artifact of a node."""
@@ -86,11 +93,12 @@ class Downloads:
         return await self._send(call, row, inputs=call.path("way") == "inputs")
 
     async def _send(self, call: Call, row: WorkflowRow, *, inputs: bool) -> Response:
-        artifact = self._find(call, row, inputs=inputs)
+        artifact = _find(call, row, inputs=inputs)
+        self._known = stores = self._known or _repositories(call.context)
         ref = msgspec.json.decode(row.spec, type=_Reference).artifact_repository_ref
-        home = self._repositories.repository(row.namespace, ref)
-        artifact = self._repositories.resolve(artifact, namespace=row.namespace, repository=home)
-        chunks = await asyncio.to_thread(self._repositories.read, artifact, namespace=row.namespace)
+        home = stores.repository(row.namespace, ref)
+        artifact = stores.resolve(artifact, namespace=row.namespace, repository=home)
+        chunks = await asyncio.to_thread(stores.read, artifact, namespace=row.namespace)
 
         async def body() -> AsyncIterator[bytes]:
             while chunk := await asyncio.to_thread(next, chunks, b""):
@@ -101,11 +109,12 @@ class Downloads:
         headers = {**HEADERS, "Content-Disposition": disposition}
         return StreamingResponse(body(), headers=headers, media_type="application/octet-stream")
 
-    def _find(self, call: Call, row: WorkflowRow, *, inputs: bool) -> model.Artifact:
-        node = decode_node(self._context.store.node(row.uid, call.path("node")).body)
-        side = node.inputs if inputs else node.outputs
-        for artifact in side.artifacts if side is not None else ():
-            if artifact.name == call.path("artifact"):
-                return artifact
-        name = call.path("artifact")
-        raise NotFoundError(f"node {node.id} has no artifact {name[:200]!r}")
+
+def _find(call: Call, row: WorkflowRow, *, inputs: bool) -> model.Artifact:
+    node = decode_node(call.context.store.node(row.uid, call.path("node")).body)
+    side = node.inputs if inputs else node.outputs
+    for artifact in side.artifacts if side is not None else ():
+        if artifact.name == call.path("artifact"):
+            return artifact
+    name = call.path("artifact")
+    raise NotFoundError(f"node {node.id} has no artifact {name[:200]!r}")

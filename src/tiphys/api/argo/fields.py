@@ -23,6 +23,17 @@ class Fields:
         names = (name.strip() for name in text.removeprefix("-").split(","))
         return cls(frozenset(name.removeprefix(below) for name in names if name), exclude)
 
+    @classmethod
+    def of_items(cls, text: str) -> Fields:
+        """Read a choice for a list, as it is for each of its items."""
+        whole = cls.parse(text)
+        if "items" in whole.names and not whole.exclude:
+            return cls()
+        inside = {name.removeprefix("items.") for name in whole.names if name.startswith("items.")}
+        # A choice of the list's own fields alone leaves nothing of the items.
+        nothing = {""} if whole.names and not whole.exclude else set()
+        return cls(frozenset(inside or nothing), whole.exclude)
+
     def wants(self, path: str) -> bool:
         """Tell whether anything at or below ``path`` is to be shown."""
         if not self.names:

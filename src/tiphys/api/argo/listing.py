@@ -1,14 +1,16 @@
 """Lists of workflows: selectors, pages, and answers that are written as they are read.
 
-A continue token is ``place@moment``: the place in the list of what had been made by that moment,
-so that workflows which come meanwhile shift nothing. To clients it is opaque, as in Kubernetes.
+A continue token is ``place@moment``: the place in the list of what had been made by that moment
+(when the list's first workflow was), so that workflows which come meanwhile shift nothing. To
+clients it is opaque, as in Kubernetes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
@@ -84,10 +86,11 @@ class Query:
     wanted: WorkflowFilter
     selection: Selection
     fields: Fields
+    now: float
     limit: int = 0
     offset: int = 0
-    anchor: float = 0.0
-    rows: Iterator[tuple[int, WorkflowSummary]] = field(default_factory=lambda: iter(()))
+    anchor: float | None = None
+    """When the first workflow of the list was made."""
 
 
 def read_selection(call: Call) -> Selection:
@@ -112,7 +115,7 @@ def read_query(call: Call, namespace: str, *, phases: tuple[str, ...] = ()) -> Q
     limit = call.number("listOptions.limit") or 0
     if limit < 0:
         raise InvalidInputError("listOptions.limit must not be negative")
-    offset, anchor = _read_token(call.text("listOptions.continue"), call.context.host.clock.now())
+    offset, anchor = _read_token(call.text("listOptions.continue"))
     narrow = selection.name and selection.how != "NotEquals"
     wanted = WorkflowFilter(
         phases=phases,
@@ -120,19 +123,19 @@ def read_query(call: Call, namespace: str, *, phases: tuple[str, ...] = ()) -> Q
         name_contains=selection.name if narrow else "",
         label_selector=call.text("listOptions.labelSelector"),
         since=call.moment("createdAfter"),
-        before=anchor,
+        before=None if anchor is None else math.nextafter(anchor, math.inf),
         finished_before=call.moment("finishedBefore"),
     )
-    fields = Fields.parse(call.text("fields"), below="items.")
-    return Query(wanted, selection, fields, limit, offset, anchor)
+    fields = Fields.of_items(call.text("fields"))
+    return Query(wanted, selection, fields, call.context.host.clock.now(), limit, offset, anchor)
 
 
-def _read_token(token: str, now: float) -> tuple[int, float]:
+def _read_token(token: str) -> tuple[int, float | None]:
     if not token:
-        return 0, now + 1.0
+        return 0, None
     place, _, moment = token.partition("@")
     try:
-        return max(0, int(place)), float(moment) if moment else now + 1.0
+        return max(0, int(place)), float(moment) if moment else None
     except ValueError:
         raise InvalidInputError("listOptions.continue is not a token of ours") from None
 
@@ -154,6 +157,8 @@ def _pieces(store: Store, query: Query) -> Iterator[bytes]:
     """Write the list piece by piece; the first piece raises what is wrong with the request."""
     rows = matching(store, query)
     following = next(rows, None)
+    if following is not None and query.anchor is None and query.wanted.finished_before is None:
+        query.anchor = following[1].created_at
     count, comma = 0, b""
     yield b'{"apiVersion":"argoproj.io/v1alpha1","kind":"WorkflowList","items":['
     while following is not None and (not query.limit or count < query.limit):
@@ -171,9 +176,9 @@ def _pieces(store: Store, query: Query) -> Iterator[bytes]:
 def _meta(
     store: Store, query: Query, following: tuple[int, WorkflowSummary] | None
 ) -> dict[str, object]:
-    meta: dict[str, object] = {"resourceVersion": str(int(query.anchor * 1000) - 1000)}
+    meta: dict[str, object] = {"resourceVersion": str(int(query.now * 1000))}
     if following is not None:
-        meta["continue"] = f"{following[0]}@{query.anchor!r}"
+        meta["continue"] = f"{following[0]}@{query.anchor or ''}"
     if query.selection.count_rest:
         place = following[0] if following else None
         rest = 0 if place is None else max(0, store.count_workflows(query.wanted) - place)

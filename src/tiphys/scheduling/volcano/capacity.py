@@ -7,7 +7,7 @@ guarantee. A queue without a deserved amount is best effort: its share is fixed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tiphys.scheduling.queue import ROOT, QueueState
 from tiphys.scheduling.volcano.amounts import (
@@ -189,7 +189,7 @@ class _Capacity:
             return False
         book = self.books[queue.name]
         used = add(book.allocated, task.request)
-        return within_on(used, book.real_capability, task.request) and within_somewhere(
+        return within_on(used, book.real_capability, task.request) and may_take(
             used, book.deserved, task.request
         )
 
@@ -228,6 +228,20 @@ def is_victim(task: Task, reclaimer: Task, book: Book, allocated: Amounts) -> bo
         return False
     if not within(book.queue.guarantee, subtract(allocated, task.request)):
         return False
-    if not shared_names(task.request, book.deserved):
+    return over_due(task.request, allocated, book.deserved)
+
+
+def over_due(
+    request: Mapping[str, float], allocated: Mapping[str, float], deserved: Mapping[str, float]
+) -> bool:
+    """Whether a queue has more than it deserves of what a task holds, or deserves none of it."""
+    if not shared_names(request, deserved):
         return True
-    return exceeds_somewhere(allocated, book.deserved, task.request)
+    return exceeds_somewhere(allocated, deserved, request)
+
+
+def may_take(
+    used: Mapping[str, float], deserved: Mapping[str, float], asked: Mapping[str, float]
+) -> bool:
+    """Whether a queue that would use ``used`` stays within its due somewhere, and so may take."""
+    return within_somewhere(used, deserved, asked)

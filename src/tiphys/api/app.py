@@ -1,0 +1,137 @@
+"""The application: all routes, the errors they raise, and the guard around them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount
+from starlette.types import ASGIApp
+
+from tiphys import __version__
+from tiphys.api import admin, life, looks, nodes, operations, templates, watch, workflows
+from tiphys.api.argo import argo_routes
+from tiphys.api.context import ApiContext
+from tiphys.api.deps import invalid
+from tiphys.api.guard import REQUEST_ID, Guard, Origins
+from tiphys.api.problems import RequestError, problem_response
+from tiphys.errors import TiphysError
+
+log = logging.getLogger("tiphys.api")
+_ROUTERS = (
+    looks.first,
+    workflows.router,
+    life.router,
+    nodes.router,
+    looks.router,
+    watch.router,
+    templates.router,
+    admin.router,
+    operations.router,
+)
+_ABOUT = (
+    "Workflows on this machine. Every answer is an envelope: success, data, message, pagination; "
+    "or success, message, error. The WebSocket /api/v1/workflows/{id}/watch sends the whole state "
+    "first and then what changes."
+)
+
+
+def build_app(context: ApiContext, origins: Origins) -> ASGIApp:
+    """Put everything together."""
+    return Guard(build_routes(context), context, origins)
+
+
+def build_routes(context: ApiContext) -> FastAPI:
+    """Give the application without its guard."""
+    app = FastAPI(
+        title="Tiphys",
+        version=__version__,
+        description=_ABOUT,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.context = context
+    app.router.routes.extend(all_routes())
+    app.router.routes.append(Mount("/argo", routes=argo_routes(context)))
+    _add_handlers(app)
+    _add_document(app)
+    return app
+
+
+def all_routes() -> list[BaseRoute]:
+    """List every route but those of the Argo Server's API."""
+    return [route for router in _ROUTERS for route in router.routes]
+
+
+def _add_handlers(app: FastAPI) -> None:
+    async def known(request: Request, error: Exception) -> Response:
+        assert isinstance(error, TiphysError)
+        response = problem_response(error, request.scope[REQUEST_ID], request.url.path)
+        if response.status_code >= 500:
+            log.error("%s %s", request.scope[REQUEST_ID], error, exc_info=error)
+        return response
+
+    async def unread(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return await known(request, invalid(error.errors(), "bad_filter"))
+
+    async def routing(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        codes = {404: "not_found", 405: "method_not_allowed"}
+        return await known(
+            request, RequestError(codes.get(error.status_code, "bad_request"), str(error.detail))
+        )
+
+    async def unknown(request: Request, error: Exception) -> Response:
+        log.error("%s", request.scope[REQUEST_ID], exc_info=error)
+        return problem_response(TiphysError(), request.scope[REQUEST_ID], request.url.path)
+
+    app.add_exception_handler(TiphysError, known)
+    app.add_exception_handler(RequestValidationError, unread)
+    app.add_exception_handler(HTTPException, routing)
+    app.add_exception_handler(Exception, unknown)
+
+
+def _add_document(app: FastAPI) -> None:
+    made: dict[str, Any] = {}
+
+    def openapi() -> dict[str, Any]:
+        if not made:
+            made.update(_document(app))
+        return made
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        description=app.description,
+        openapi_version="3.1.0",
+        routes=app.routes,
+    )
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            _tidy(operation["responses"])
+            operation["security"] = [{"token": []}]
+    parts = document["components"]
+    parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for name in ("HTTPValidationError", "ValidationError"):
+        parts["schemas"].pop(name, None)
+    return document
+
+
+def _tidy(responses: dict[str, Any]) -> None:
+    """Take out what FastAPI promises in its own name: our errors have another shape."""
+    schema = responses.get("422", {}).get("content", {}).get("application/json", {}).get("schema")
+    if schema and schema.get("$ref", "").endswith("/HTTPValidationError"):
+        del responses["422"]

@@ -1,0 +1,92 @@
+"""Who may ask the Argo Server's API for what: every route, with every kind of token."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.argo_server import ArgoServer, flow, names_of
+from tests.contract.test_argo_life import TEMPLATE
+from tiphys.api.argo import entries
+from tiphys.api.argo.feed import Feed
+
+PARTS = {
+    "{namespace}": "default",
+    "{name}": "mine",
+    "{pod}": "mine",
+    "{node}": "mine",
+    "{artifact}": "a",
+    "{place}": "workflows",
+    "{id}": "mine",
+    "{way}": "outputs",
+}
+ROUTES = sorted({(method, path) for method, path, _ in entries(Feed())})
+BOUND = [each for each in ROUTES if "{namespace}" in each[1] or "{uid}" in each[1]]
+"""Routes of what belongs to one project."""
+CLUSTER = "/api/v1/cluster-workflow-templates"
+
+
+@pytest.fixture(scope="module")
+def mine(server: ArgoServer) -> str:
+    """Give the uid of a workflow that everybody asks for."""
+    server.submit({**flow(), "metadata": {"name": "mine"}})
+    return str(server.ended("mine")["metadata"]["uid"])
+
+
+def asked(server: ArgoServer, route: tuple[str, str], uid: str, token: str) -> tuple[int, int]:
+    method, path = route
+    for part, value in {**PARTS, "{uid}": uid}.items():
+        path = path.replace(part, value)
+    answer = server.ask(method, path, None if method == "GET" else {}, token=token)
+    return answer.status, answer.json.get("code", 0)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=" ".join)
+def test_a_stranger_gets_nothing(server: ArgoServer, mine: str, route: tuple[str, str]) -> None:
+    for token in ("", "no-token-at-all", "expired"):
+        assert asked(server, route, mine, token) == (401, 16)
+
+
+@pytest.mark.parametrize("route", BOUND, ids=" ".join)
+def test_what_is_foreign_does_not_exist(
+    server: ArgoServer, mine: str, route: tuple[str, str]
+) -> None:
+    assert asked(server, route, mine, "foreign") == (404, 5)
+
+
+@pytest.mark.parametrize(
+    "route",
+    [each for each in ROUTES if each[0] != "GET" and not each[1].endswith("/lint")],
+    ids=" ".join,
+)
+def test_a_viewer_changes_nothing(server: ArgoServer, mine: str, route: tuple[str, str]) -> None:
+    assert asked(server, route, mine, "viewer") == (403, 7)
+
+
+def test_a_list_of_everything_shows_a_project_only_its_own(server: ArgoServer, mine: str) -> None:
+    theirs = server.submit(flow(prefix="theirs-"), "elsewhere")
+    server.ended(theirs, "elsewhere")
+
+    for path in ("/api/v1/workflows/", "/api/v1/archived-workflows"):
+        answer = server.ask("GET", path, token="foreign")
+        assert theirs in names_of(answer)
+        assert {item["metadata"]["namespace"] for item in answer.json["items"]} == {"elsewhere"}
+
+
+def test_a_uid_finds_nothing_in_another_namespace(server: ArgoServer, mine: str) -> None:
+    assert server.ask("GET", f"/api/v1/workflows/elsewhere/{mine}", token="foreign").status == 404
+
+
+def test_what_is_for_all_is_changed_by_an_admin_of_all_alone(server: ArgoServer) -> None:
+    for token in ("member", "viewer", "foreign"):
+        assert server.ask("POST", CLUSTER, {"template": TEMPLATE}, token=token).status == 403
+        assert server.ask("GET", CLUSTER, token=token).status == 200
+
+
+def test_a_template_of_another_project_cannot_be_run(server: ArgoServer) -> None:
+    secret = {**TEMPLATE, "metadata": {"name": "theirs-alone"}}
+    server.ask("POST", "/api/v1/workflow-templates/elsewhere", {"template": secret})
+    request = {"resourceKind": "WorkflowTemplate", "resourceName": "theirs-alone"}
+
+    answer = server.ask("POST", "/api/v1/workflows/default/submit", request, token="member")
+
+    assert (answer.status, answer.json["code"]) == (400, 3)
