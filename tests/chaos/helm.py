@@ -27,6 +27,8 @@ from tiphys.control.door import knock
 from tiphys.control.server import pack_files
 
 PATIENCE = 120.0
+BOUNDED = ("sh", "-c", 'ulimit -v 4000000; exec "$@"', "sh")
+"""Runs a command that may not take all of the machine's memory."""
 READY = "tiphys server: ready"
 FULL = os.environ.get("TIPHYS_CHAOS", "") == "full"
 """Whether ``make chaos`` runs, and not ``make test``."""
@@ -119,6 +121,7 @@ class Helm:
             "TIPHYS_DATA_DIR": str(self.data),
             "TIPHYS_CONFIG": str(path),
             "TIPHYS_PORT": "0",
+            "TIPHYS_PORT": "0",
         }
         self.servers: list[Served] = []
 
@@ -167,7 +170,7 @@ class Helm:
         self, *words: str, patience: float = PATIENCE * 10
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            _tiphys(*words),
+            [*BOUNDED, *_tiphys(*words)],
             capture_output=True,
             text=True,
             errors="replace",

@@ -21,10 +21,7 @@ from tiphys.errors import TiphysError
 
 CUTS = 200 if FULL else 3
 NOT_HERE = why_not("mkfs.ext4")
-pytestmark = [
-    pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE),
-    pytest.mark.timeout(7200 if FULL else 300),
-]
+pytestmark = pytest.mark.timeout(7200 if FULL else 300)
 
 
 @pytest.fixture
@@ -75,6 +72,7 @@ def _cut(helm: Helm, disk: Ext4, number: int, chance: random.Random) -> list[str
     return submitter.acknowledged
 
 
+@pytest.mark.skipif(bool(NOT_HERE), reason=NOT_HERE)
 def test_acknowledged_submissions_survive_and_the_database_is_whole(
     disk: Ext4, tmp_path: Path, record_property: Any
 ) -> None:
@@ -93,3 +91,26 @@ def test_acknowledged_submissions_survive_and_the_database_is_whole(
             assert helm.ask("wait", key=name)["phase"] in {"Succeeded", "Error", "Failed"}
     record_property("cuts", CUTS)
     record_property("acknowledged", len(acknowledged))
+
+
+@pytest.mark.parametrize("tail", [bytes(4096), bytes(3), b"\x10\0\0\0torn", b"\xff" * 64])
+def test_a_journal_whose_last_write_came_back_broken_is_cut_off(
+    tmp_path: Path, tail: bytes
+) -> None:
+    task = {**shell("main", "sleep 600"), "inputs": {}}
+    with Helm(tmp_path) as helm:
+        served = helm.up()
+        helm.hand_in(workflow("first", [task]))
+        wait_until(lambda: bool(helm.tasks()), "the task")
+        served.kill()
+        for pid in helm.executors():
+            helm.kill(pid)
+        wait_until(lambda: not helm.executors(), "the end of the executor")
+        with open(helm.data / "executor" / "journal", "ab") as journal:
+            journal.write(tail)
+
+        helm.up()
+
+        assert helm.ask("wait", key="first")["phase"] == "Error"
+        helm.hand_in(workflow("second", [{**shell("main", "true"), "inputs": {}}]))
+        assert helm.ask("wait", key="second")["phase"] == "Succeeded"

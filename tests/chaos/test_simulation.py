@@ -51,6 +51,8 @@ SHAPES = 150
 """How many workflows there are to choose from: to parse one takes as long as to run it."""
 PARTS = 4
 PODS = 3
+LATEST = 30.0
+"""Virtual seconds within which every message has arrived."""
 LONGEST = 100_000.0
 """Virtual seconds in which everything must be over."""
 
@@ -224,12 +226,13 @@ class Simulation:
         over = asyncio.create_task(self._wait())
         people = asyncio.create_task(self._meddle())
         await asyncio.wait({loop, over}, return_when=asyncio.FIRST_COMPLETED)
-        ended = over.done() and not loop.done()
+        ended = over.done() and over.exception() is None and not loop.done()
         for each in (loop, over, people):
             each.cancel()
             with suppress(asyncio.CancelledError, Killed):
                 await each
         await self._control.close()
+        self.world.forget_server()
         return ended
 
     def _let_preempt(self) -> None:
@@ -258,8 +261,13 @@ class Simulation:
         self._control.send(uid, ev.RunStarted(at=now))
 
     async def _wait(self) -> None:
-        for uid in list(self._control.runs):
+        """Be a server until all runs are over and what is under way has arrived."""
+        runs = list(self._control.runs)
+        # Have the executor end what nobody cares about any more, as a server does first of all.
+        await self._control.keep_only_ours()
+        for uid in runs:
             await self._control.ended(uid)
+        await asyncio.sleep(LATEST)
 
     async def _meddle(self) -> None:
         """Do what people do."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,25 @@ def _refused(second: Served) -> float:
     """Wait until a server has given up; give how long it took."""
     assert second.process.wait(PATIENCE) != 0
     return time.monotonic() - second.begun
+
+
+def _stop_between_writes(helm: Helm, served: Served) -> None:
+    """SIGSTOP a server, but not in the middle of a transaction: the next could not begin one."""
+
+    def stopped() -> bool:
+        served.process.send_signal(signal.SIGSTOP)
+        connection = sqlite3.connect(helm.data / "tiphys.db", timeout=0, isolation_level=None)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            served.process.send_signal(signal.SIGCONT)
+            return False
+        finally:
+            connection.close()
+        return True
+
+    wait_until(stopped, "a moment between two writes")
 
 
 def _dump(helm: Helm) -> dict[str, list[object]]:
@@ -55,7 +75,7 @@ def test_a_former_server_that_wakes_up_writes_nothing(tmp_path: Path) -> None:
         old = helm.up()
         helm.submit(flow)
         wait_until(lambda: bool(ledger.entries()), "the first task")
-        old.process.send_signal(signal.SIGSTOP)
+        _stop_between_writes(helm, old)
         # The lock of a stopped process stays; without its file only the epoch is left.
         (helm.data / "lock").unlink()
         new = helm.up()

@@ -92,6 +92,8 @@ class Process:
     task: Task
     end: TaskEnded | None = None
     acknowledged: bool = False
+    orphan: bool = False
+    """Its node had ended on record when its server was killed: it only has to be ended."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -195,13 +197,16 @@ class World:
         self.check(
             all(process.key != key for process in running), f"{task.node_name} runs twice at once"
         )
-        busy = sum(not process.task.template.daemon for process in running)
+        # Until the next server has ended them, orphans run beside what it starts.
+        busy = sum(not (each.task.template.daemon or each.orphan) for each in running)
         self.check(
             bool(task.template.daemon) or busy < self.pods, f"{task.id}: more than {self.pods} run"
         )
+        # A lock is free when its node has ended, even if the task has not: so it is in Argo.
+        holders = [process for process in running if not self._is_over(process)]
         for name in _mutexes(task.template):
             self.check(
-                all(name not in _mutexes(process.task.template) for process in running),
+                all(name not in _mutexes(process.task.template) for process in holders),
                 f"{task.id}: mutex {name} is held by another",
             )
         stored = self.store.node(*key)
@@ -210,6 +215,15 @@ class World:
             stored is not None and stored.ours.admitted and stored.ours.attempt >= number,
             f"{task.id} starts before it is on record",
         )
+
+    def _is_over(self, process: Process) -> bool:
+        stored = self.store.node(*process.key)
+        return stored is not None and stored.phase in FULFILLED
+
+    def forget_server(self) -> None:
+        """Take note that a server is gone."""
+        for process in self.running():
+            process.orphan = process.orphan or self._is_over(process)
 
     def acknowledge(self, attempt: str) -> None:
         """Take note that an end is on record."""
@@ -279,6 +293,20 @@ class Runtime:
         self._world.pass_by()
         for name in ids:
             self._post(partial(self._world.acknowledge, name))
+
+    async def keep(self, ids: Sequence[str]) -> None:
+        """End and forget all but these."""
+        self._world.pass_by()
+        self._post(partial(self._keep, frozenset(ids)))
+
+    def _keep(self, ids: frozenset[str]) -> None:
+        for name, process in list(self._world.processes.items()):
+            if name in ids:
+                continue
+            if process.end is None:
+                self._stop(name, 0.0)
+            else:
+                self._world.acknowledge(name)
 
     async def remove(self, workflow_uid: str) -> None:
         """Forget a workflow: there is nothing to forget."""

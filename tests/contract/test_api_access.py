@@ -94,32 +94,32 @@ class World(NamedTuple):
         return {
             "/api/v1/workflows": {
                 "name": "x",
-                "project_id": "ours",
+                "project_id": "argonauts",
                 "workflow_yaml": flow("true"),
             },
-            "/api/v1/workflows/lint": {"workflow_yaml": flow("true"), "project_id": "ours"},
-            "/api/v1/templates": {"template_yaml": TEMPLATE, "project_id": "ours"},
+            "/api/v1/workflows/lint": {"workflow_yaml": flow("true"), "project_id": "argonauts"},
+            "/api/v1/templates": {"template_yaml": TEMPLATE, "project_id": "argonauts"},
             "/api/v1/cluster-templates": {
                 "template_yaml": TEMPLATE.replace("WorkflowT", "ClusterWorkflowT")
             },
             "/api/v1/projects": {"id": "another"},
-            "/api/v1/tokens": {"name": "n", "role": "viewer", "project_id": "ours"},
+            "/api/v1/tokens": {"name": "n", "role": "viewer", "project_id": "argonauts"},
         }.get(route.path, {})
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with ApiServer(tmp_path_factory.mktemp("access")) as server:
-        for project in ("ours", "theirs"):
+        for project in ("argonauts", "theirs"):
             assert server.post("/projects", {"id": project}).status == 201
-        workflow = server.submit(flow("echo secret-of-ours"), project_id="ours")
+        workflow = server.submit(flow("echo secret-of-ours"), project_id="argonauts")
         shown = server.wait(workflow)
-        body = {"template_yaml": TEMPLATE, "project_id": "ours"}
+        body = {"template_yaml": TEMPLATE, "project_id": "argonauts"}
         assert server.post("/templates", body).status == 201
         tokens = {
-            "viewer": server.make_token("viewer", "ours"),
-            "member": server.make_token("member", "ours"),
-            "admin": server.make_token("admin", "ours"),
+            "viewer": server.make_token("viewer", "argonauts"),
+            "member": server.make_token("member", "argonauts"),
+            "admin": server.make_token("admin", "argonauts"),
             "foreign": server.make_token("admin", "theirs"),
             "expired": server.make_token("admin", None, expires_in=0.001),
             "bad": "tiphys_" + "x" * 43,
@@ -132,8 +132,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             "workflow_id": workflow,
             "node_id": shown["nodes"][-1]["id"],
             "name": "kept",
-            "project_id": "ours",
-            "token_id": listed["viewer of ours"],
+            "project_id": "argonauts",
+            "token_id": listed["viewer of argonauts"],
         }
         yield World(server, ids, tokens)
 
@@ -168,7 +168,7 @@ def test_what_belongs_to_another_project_does_not_exist(world: World, route: Rou
         assert answer.status in {200, 201, 404}
         assert world.ids["workflow_id"].encode() not in answer.raw
         assert world.ids["token_id"].encode() not in answer.raw
-        assert b"ours" not in answer.raw.replace(b"resources", b"").replace(b"hours", b"") or (
+        assert b"argonauts" not in answer.raw.replace(b"resources", b"").replace(b"hours", b"") or (
             answer.status == 404 or route.path == "/openapi.json"
         )
     else:
@@ -326,7 +326,7 @@ def test_a_token_for_one_project_cannot_make_one_for_another(world: World) -> No
 def test_a_text_cannot_reach_into_another_project(world: World) -> None:
     text = TEMPLATE.replace("name: kept", "name: kept, namespace: theirs")
     both = f"{text}\n---\n{flow('true')}"
-    body = {"name": "x", "project_id": "ours", "workflow_yaml": both}
+    body = {"name": "x", "project_id": "argonauts", "workflow_yaml": both}
 
     answer = world.server.post("/workflows", body, token=world.tokens["member"])
 
@@ -336,7 +336,7 @@ def test_a_text_cannot_reach_into_another_project(world: World) -> None:
 
 def test_a_member_cannot_leave_templates_for_all(world: World) -> None:
     text = TEMPLATE.replace("WorkflowT", "ClusterWorkflowT")
-    body = {"name": "x", "project_id": "ours", "workflow_yaml": f"{text}\n---\n{flow('true')}"}
+    body = {"name": "x", "project_id": "argonauts", "workflow_yaml": f"{text}\n---\n{flow('true')}"}
 
     answer = world.server.post("/workflows", body, token=world.tokens["member"])
 

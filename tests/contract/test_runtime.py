@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -154,6 +155,27 @@ def test_a_task_begins_with_the_usual_signals_and_umask(machine: Machine) -> Non
 
     assert end.outputs is not None
     assert end.outputs.result == "Umask:\t0022\nSigIgn:\t0000000000000000"
+
+
+def test_a_task_has_the_limit_of_open_files_that_the_server_has(
+    isolation: str, tmp_path: Path
+) -> None:
+    if isolation in ENGINES:
+        pytest.skip("an engine has limits of its own")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1000), hard))
+    try:
+        with Machine(tmp_path / "data", isolation) as machine:
+            if not machine.usable:
+                pytest.skip(f"no {isolation} on this machine: {machine.why}")
+            end = machine.run(shell("sleep 0.1; ulimit -n"))
+            own = resource.prlimit(machine.executor_pid, resource.RLIMIT_NOFILE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert end.outputs is not None
+    assert end.outputs.result == str(min(soft, 1000))
+    assert own == (min(hard, 65536), hard)
 
 
 def test_a_working_directory_is_entered(machine: Machine) -> None:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from tiphys.api import shapes
 from tiphys.api.deps import Context, Who, body_of
-from tiphys.api.document import answers, takes, routes
+from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.shapes import AuditEntry, Done, Envelope, MadeToken, ProjectShape, Self, TokenShape
 from tiphys.errors import ForbiddenError

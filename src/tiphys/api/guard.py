@@ -43,8 +43,8 @@ class Origins:
 
     def __init__(self, bound: str, allowed: Iterable[str] = ()) -> None:
         self._loopback = is_loopback(bound)
-        own = {"localhost", bound.lower(), socket.gethostname().lower()}
-        self._names = own | {name.lower() for name in allowed}
+        self._allowed = {name.lower() for name in allowed}
+        self._names = {"localhost", bound.lower(), socket.gethostname().lower()} | self._allowed
 
     def check(self, headers: HTTPConnection) -> None:
         """Raise unless Host is ours, and Origin (if there is one) is the same or allowed."""
@@ -55,8 +55,9 @@ class Origins:
         origin = headers.headers.get("origin")
         if origin is None:
             return
-        parts = urlsplit(origin)
-        if parts.netloc != host and (parts.hostname or "") not in self._names - {"localhost"}:
+        # Another port of the same machine is another site.
+        place = origin.partition("://")[2]
+        if place != host and _name_of(place) not in self._allowed:
             raise RequestError("bad_origin", f"requests from {origin[:100]!r} are not taken")
 
     def _ours(self, name: str) -> bool:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tiphys.api import shapes
 from tiphys.api.context import ApiContext
 from tiphys.api.deps import Context, Who, body_of, find_workflow
-from tiphys.api.document import answers, takes, routes
+from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer
 from tiphys.api.shapes import Envelope, Summary
 from tiphys.api.view import summary

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from tiphys.api import shapes
 from tiphys.api.deps import Context, Who, body_of, find_workflow
-from tiphys.api.document import answers, takes, routes
+from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.problems import problem_json
 from tiphys.api.shapes import Bar, Envelope, Event, Graph, Report

@@ -9,7 +9,7 @@ from fastapi import Depends
 from starlette.responses import Response
 
 from tiphys.api.deps import Context, Who, body_of, find_project
-from tiphys.api.document import answers, takes, routes
+from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.problems import RequestError
 from tiphys.api.shapes import Done, Envelope, Template, TemplateText

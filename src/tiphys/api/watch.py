@@ -111,9 +111,13 @@ class Stream:
 
     async def _news(self, feed: Feed, gone: asyncio.Task[None]) -> None:
         """Wait for changes, for the watcher to go, or for the time to look at the token again."""
+        patience = LOOK
+        if self._who.expires_at is not None:
+            left = self._who.expires_at - self._context.host.clock.now()
+            patience = max(0.0, min(LOOK, left))
         news = asyncio.create_task(feed.news.wait())
         try:
-            await asyncio.wait({news, gone}, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({news, gone}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         finally:
             news.cancel()
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from tiphys.api.context import ApiContext
 from tiphys.api.counting import Counts
 from tiphys.api.deps import Context, Who, body_of, find_project, find_workflow
-from tiphys.api.document import answers, takes, routes
+from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, page_of
 from tiphys.api.problems import RequestError
 from tiphys.api.shapes import Done, Envelope, Listed, Node, Submit, Submitted, Summary, Workflow

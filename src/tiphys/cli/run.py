@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tiphys.cli.watch import Watch
     from tiphys.control.local import Finished
 
+_RUNTIMES = click.Choice(["process", "sandbox", "podman", "docker"])
 _FORMS = click.Choice(["json", "yaml", "wide", "name"])
 
 
@@ -32,9 +33,7 @@ _FORMS = click.Choice(["json", "yaml", "wide", "name"])
 @click.option("--entrypoint", default="", help="The template to begin with.")
 @click.option("-l", "--labels", default="", metavar="A=B,…", help="Labels to add.")
 @click.option("--config", metavar="FILE", help="Settings instead of tiphys.yaml.")
-@click.option(
-    "--runtime", type=click.Choice(["process", "sandbox", "podman", "docker"]), help="How tasks run."
-)
+@click.option("--runtime", type=_RUNTIMES, help="How tasks run.")
 @click.option("-o", "--output", type=_FORMS, help="What to print on stdout at the end.")
 @click.option("--log", is_flag=True, help="Show what the tasks write.")
 @click.option("-q", "--quiet", is_flag=True, help="Show only problems.")

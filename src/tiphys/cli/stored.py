@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tiphys.cli.inputs import data_folder
 from tiphys.errors import NotFoundError, StoreError
@@ -29,7 +32,13 @@ def nodes_of(store: Store, uid: str) -> list[Node]:
     """Give the nodes of a workflow in the order of their creation."""
     from tiphys.wire.argo import decode_node  # noqa: PLC0415
 
-    return [decode_node(row.body) for row in store.nodes(uid)]
+    found = []
+    for row in store.nodes(uid):
+        try:
+            found.append(decode_node(row.body))
+        except msgspec.MsgspecError as error:
+            sys.stderr.write(f"node {row.name} cannot be read and is left out: {error}\n")
+    return found
 
 
 def complete_names(begin: str) -> list[str]:

@@ -50,8 +50,12 @@ def draw(forest: Forest, root: Node) -> Iterator[tuple[str, Node]]:
     """Yield each node that is shown with the lines that lead to it."""
     # A stack, because a recursive workflow can be deeper than Python's own.
     stack = [(root, " ", " ")]
+    seen: set[str] = set()  # A damaged store may lead in circles.
     while stack:
         node, lead, below = stack.pop()
+        if node.id in seen:
+            continue
+        seen.add(node.id)
         children = forest.get(node.id, ())
         hidden = _is_hidden(node, children)
         if not hidden:

@@ -6,6 +6,7 @@ The loop opens the gate (``scheduling.gate``) with ``choice_of`` once for each r
 
 from __future__ import annotations
 
+from tiphys.control.foresight import Foresight
 from tiphys.control.task import attempt_id, requests_of
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType
@@ -38,24 +39,64 @@ def choice_of(run: Run, *, queue: str = "", unit: str = "") -> Choice:
     )
 
 
-def facts_of(run: Run, command: StartNode, now: float, memory: Memory | None = None) -> Facts:
+def foresight_of(run: Run, memory: Memory) -> Foresight:
+    """What is expected of a run; made once for each, when its first node may start."""
+    return Foresight(run, memory, family_of(run.workflow))
+
+
+def facts_of(
+    run: Run,
+    command: StartNode,
+    now: float,
+    memory: Memory | None = None,
+    foresight: Foresight | None = None,
+) -> Facts:
     """What the scheduler must know of a node that may start."""
     node, template = run.nodes[command.node], command.template
-    wanted = requests_of(template)
-    if not template.daemon:
-        wanted["pods"] = 1
     return Facts(
         id=attempt_id(run, command.attempt),
         workflow=run.uid,
-        requests=Resources(wanted).positive(),
+        requests=wanted_by(template),
         queued_at=now if node.ours.queued_at is None else node.ours.queued_at,
         workflow_created_at=run.created_at,
         layer=layer_of(run, node),
         role=template.name,
         expected_seconds=None if memory is None else memory.seconds(estimate_key(run, node)),
+        rank=0.0 if foresight is None else foresight.rank(node),
         queue=_own_queue(template.metadata),
         priority=_own_priority(run, template),
     )
+
+
+def wanted_by(template: model.Template) -> Resources:
+    """What a node of ``template`` asks for; a pod counts as one unless it is a daemon."""
+    main = template.container or template.script
+    alone = main is not None and not (template.sidecars or template.init_containers)
+    if not alone or main is None or main.resources is None:
+        return _sum(template)
+    # Thousands of nodes ask for the same: quantities are read once.
+    asked = main.resources
+    key = (template.daemon, tuple(asked.requests.items()), tuple(asked.limits.items()))
+    known = _KNOWN.get(key)
+    if known is None:
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        known = _KNOWN[key] = _sum(template)
+    return known
+
+
+MOST_KNOWN = 1024
+_KNOWN: dict[object, Resources] = {}
+_ONE_POD, _DAEMON = Resources(pods=1), Resources()
+
+
+def _sum(template: model.Template) -> Resources:
+    wanted = requests_of(template)
+    if not wanted:
+        return _DAEMON if template.daemon else _ONE_POD
+    if not template.daemon:
+        wanted["pods"] = 1
+    return Resources(wanted).positive()
 
 
 def _own_queue(metadata: model.Metadata) -> str:

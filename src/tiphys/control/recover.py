@@ -16,7 +16,7 @@ from tiphys.engine.event import Shutdown
 from tiphys.engine.lifecycle import begin
 from tiphys.engine.restore import restore
 from tiphys.engine.run import Run
-from tiphys.errors import TiphysError
+from tiphys.errors import StoreError, TiphysError
 from tiphys.spec import model
 from tiphys.wire.argo import decode_node
 
@@ -54,8 +54,12 @@ def revive(store: Store, row: WorkflowRow, control: Control, ledger: Ledger) -> 
 
 def load(row: WorkflowRow) -> Run:
     """Make the run of a stored workflow, its nodes aside."""
+    workflow = _decode_workflow(row.manifest)
+    meta = workflow.metadata
+    if (meta.name, meta.namespace, workflow.kind) != (row.name, row.namespace, "Workflow"):
+        raise StoreError(f"the manifest of workflow {row.name} is not its own")
     run = begin(
-        _decode_workflow(row.manifest),
+        workflow,
         _decode_spec(row.spec),
         thaw(row.library),
         uid=row.uid,

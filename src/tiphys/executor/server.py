@@ -19,7 +19,7 @@ from time import monotonic
 
 import msgspec
 
-from tiphys.executor import linux, protocol
+from tiphys.executor import files, linux, protocol
 from tiphys.executor.committer import Committer
 from tiphys.executor.group import Groups
 from tiphys.executor.journal import Epoch, Journal
@@ -269,6 +269,7 @@ def serve(data: Path, linger: float, *, sandboxes: bool = True) -> int:
     except BlockingIOError:
         return 0
     linux.become_subreaper()
+    files.raise_limit()
     os.umask(0)
     sys.setswitchinterval(0.001)
     Server(place, linger, sandboxes=sandboxes).run()

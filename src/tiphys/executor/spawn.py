@@ -12,6 +12,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+from tiphys.executor import files
 from tiphys.executor.protocol import ContainerRun
 from tiphys.executor.sandbox import Sandbox
 
@@ -85,6 +86,7 @@ def _execute(run: ContainerRun, cwd: str, pipes: tuple[int, int]) -> int:
         group=run.gid if run.gid is not None else run.uid,
         extra_groups=None if run.uid is None else [],
     )
+    files.give_usual_limit(child.pid)
     return child.pid
 
 

@@ -19,8 +19,8 @@ class LocalConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     images: dict[str, ImageCommand] = msgspec.field(default_factory=dict)
     isolation: str = "auto"
-    """``sandbox``, ``process``, ``podman`` or ``docker`` for real images, or ``auto``: a sandbox where the kernel
-    allows it."""
+    """``sandbox``, ``process``, ``podman`` or ``docker`` for real images, or ``auto``: a sandbox
+    where the kernel allows it."""
     log_cap: int = 256 * 1024 * 1024
     """Bytes kept of each output stream; the oldest go first."""
     allow_host_path: bool = False

@@ -181,6 +181,9 @@ class Engine:
         done = self.call("container", "inspect", "--format", _STATE, *names)
         found = {}
         for line in done.stdout.splitlines():
+            if line.count("\t") != _STATE.count("\t"):
+                # Docker answers with an empty line where there is no such container.
+                continue
             name, status, code, oom, started = line.split("\t")
             began = status not in ("created", "initialized") and not started.startswith("0001-")
             found[name.lstrip("/")] = State(began, int(code), oom == "true")
@@ -336,4 +339,6 @@ def _tail(path: Path) -> str:
 
 
 def _last_line(text: str) -> str:
-    return text.strip().rpartition("\n")[2][:500]
+    # Docker adds a line about its own help to whatever went wrong.
+    lines = [line for line in text.splitlines() if line.strip() and "docker run --help" not in line]
+    return lines[-1].strip()[:500] if lines else ""

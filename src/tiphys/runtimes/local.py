@@ -286,7 +286,8 @@ class LocalRuntime:
 
     async def _settle(self, plan: Plan, event: protocol.Ended, engine: Engine) -> None:
         """Ask the engine what the executor cannot know of an end, then go on as without it."""
-        with suppress(TiphysError, OSError):
+        # An engine that does not answer must not keep back the end.
+        with suppress(TiphysError, OSError, ValueError):
             event = await self._in_thread(partial(engine.settle, plan.attempt, event, plan.folder))
         news = self._conclude(plan, event)
         if news and not self._closed:

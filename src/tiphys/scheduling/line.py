@@ -8,6 +8,7 @@ closed there is nothing to decide, however much waits.
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Iterable
 from heapq import heapify, heappop, heapreplace
 
@@ -19,6 +20,10 @@ WORKFLOW_SLOT = "workflows"
 """Named as what stands in the way where a queue runs as many workflows as it may."""
 STRICT_ORDER = "order"
 """Named as what stands in the way where a strict queue's first work does not fit."""
+FEW_SHAPES = 64
+"""So many shapes without work are kept: most kinds of needs come again."""
+MOST_RELEASES = 512
+"""Releases that closed shapes can catch up with; more, and they look at everything."""
 Obstacle = tuple[Account, str, bool]
 """The account, the resource (empty: the queue is not open), whether only guarantees forbid it."""
 
@@ -26,13 +31,24 @@ Obstacle = tuple[Account, str, bool]
 class Lines:
     """Everything that waits."""
 
-    __slots__ = ("_batches", "_ledger", "_open", "_parked", "_race", "_shapes", "_stepped_back")
+    __slots__ = (
+        "_batches", "_closed", "_idle", "_ledger", "_open", "_parked", "_race", "_releases",
+        "_shapes", "_stepped_back", "_trimmed",
+    )  # fmt: skip
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._shapes: dict[Needs, Shape] = {}
         self._open: dict[Needs, Shape] = {}
         """Shapes that may fit and may have work in line."""
+        self._closed: list[tuple[int, int, Shape]] = []
+        """Shapes that do not fit, by what they need of cpu: a release looks at few of them."""
+        self._releases: list[Account] = []
+        """Where something was released of late, for shapes that were closed then."""
+        self._trimmed = 0
+        """How many releases were forgotten at the front of that list."""
+        self._idle = 0
+        """Shapes without work, about."""
         self._race: list[tuple[Key, int, Shape]] | None = None
         """Open shapes by their choices; None: something moved ahead since."""
         self._stepped_back = False
@@ -92,6 +108,7 @@ class Lines:
         batch = batches.get(key)
         if batch is None:
             batch = batches[key] = Batch(account, entry.needs, workflow)
+            self._shape(entry.needs).kinds += 1
         fresh = batch.live == 0
         batch.push(entry)
         urgent = entry.order[0] == 0
@@ -137,23 +154,60 @@ class Lines:
 
     def close(self, needs: Needs) -> None:
         """Nothing of this shape can start until something is released."""
-        self._shapes[needs].closed = True
+        shape = self._shapes[needs]
         self._open.pop(needs, None)
+        if not shape.closed:
+            shape.closed = True
+            shape.closed_at = self._trimmed + len(self._releases)
+            insort(self._closed, (shape.cpu, shape.serial, shape))
 
     def released(self, path: tuple[Account, ...]) -> None:
         """Something was released along ``path``: shapes may open, parked batches may fit."""
         self._race = None
-        room = self._ledger.root.room
-        for needs, shape in self._shapes.items():
-            shape.sink(path)
-            if shape.closed and _fits(room, 0, needs):
-                self._reopen(shape)
+        leaf = path[0]
+        for shape in self._open.values():
+            shape.sink(leaf)
+        if self._closed:
+            if leaf.lineage:
+                self._note(leaf)
+            self._open_fitting()
         for account in path:
             parked = self._parked.get(account)
             if parked:
                 fitting = [b for b in parked if _fits(account.room, account.missing, b.needs)]
                 for batch in fitting:
                     self._unpark(batch, urgent=False)
+
+    def _note(self, leaf: Account) -> None:
+        """Closed shapes look at a release when they open again, not at each one."""
+        self._releases.append(leaf)
+        if len(self._releases) > MOST_RELEASES:
+            half = MOST_RELEASES // 2
+            del self._releases[:half]
+            self._trimmed += half
+
+    def _open_fitting(self) -> None:
+        """Open the shapes that the machine has room for now."""
+        room = self._ledger.root.room
+        end = bisect_right(self._closed, room.get("cpu", 0), key=_cpu)
+        left = []
+        for item in self._closed[:end]:
+            if _fits(room, 0, item[2].needs):
+                self._reopen(item[2])
+            else:
+                left.append(item)
+        if len(left) < end:
+            self._closed[:end] = left
+
+    def _catch_up(self, shape: Shape) -> None:
+        """Tell a closed shape what was released since it was last told."""
+        seen = shape.closed_at - self._trimmed
+        shape.closed_at = self._trimmed + len(self._releases)
+        if seen < 0 or len(self._releases) - seen > len(shape):
+            shape.restand()
+            return
+        for leaf in dict.fromkeys(self._releases[seen:]):
+            shape.sink(leaf)
 
     def head_gone(self) -> None:
         """The reservation is gone: what had to step back for it may come."""
@@ -169,8 +223,9 @@ class Lines:
     def waiting_for_machine(self) -> list[Batch]:
         """Batches that wait only for the machine: parked there, or of a closed shape."""
         found = list(self._parked.get(self._ledger.root, ()))
-        for shape in self._shapes.values():
-            if shape.closed and (choice := shape.choice()) is not None:
+        for _, _, shape in self._closed:
+            self._catch_up(shape)
+            if (choice := shape.choice()) is not None:
                 found.append(choice.batch)
         return found
 
@@ -178,9 +233,13 @@ class Lines:
         """All batches of the queue that ``account`` is, or is a lane of."""
         home = account.home
         if not home.lanes:
-            return self._batches.get(home, {}).values()
+            return self.of_lane(home)
         lanes = (home, *home.lanes.values())
-        return [batch for lane in lanes for batch in self._batches.get(lane, {}).values()]
+        return [batch for lane in lanes for batch in self.of_lane(lane)]
+
+    def of_lane(self, account: Account) -> Iterable[Batch]:
+        """The batches of this very account."""
+        return self._batches.get(account, {}).values()
 
     def sweep(self, home: Account) -> None:
         """Drop the lanes of a queue in which nothing waits or runs."""
@@ -193,6 +252,8 @@ class Lines:
                     shape.forget(lane)
 
     def _reopen(self, shape: Shape) -> None:
+        """Let a shape that fits again take part; the caller takes it off the list."""
+        self._catch_up(shape)
         shape.closed = False
         shape.refused = 0
         if shape.root.active:
@@ -208,12 +269,25 @@ class Lines:
             self._into_line(batch, urgent=urgent or (head is not None and head.order[0] == 0))
 
     def _into_line(self, batch: Batch, *, urgent: bool) -> None:
-        shape = self._shapes.get(batch.needs)
-        if shape is None:
-            shape = self._shapes[batch.needs] = Shape(batch.needs, self._ledger.root)
+        shape = self._shape(batch.needs)
         shape.add(batch, urgent=urgent)
         if not shape.closed:
             self._open[batch.needs] = shape
+
+    def _shape(self, needs: Needs) -> Shape:
+        shape = self._shapes.get(needs)
+        if shape is None:
+            if self._idle > FEW_SHAPES and 2 * self._idle > len(self._shapes):
+                self._drop_idle()
+            shape = self._shapes[needs] = Shape(needs, self._ledger.root)
+        return shape
+
+    def _drop_idle(self) -> None:
+        """Kinds of needs come and go; those that nobody has any more are not kept."""
+        self._shapes = {needs: shape for needs, shape in self._shapes.items() if shape.kinds}
+        self._closed = [item for item in self._closed if item[2].kinds]
+        self._open = {needs: shape for needs, shape in self._open.items() if shape.kinds}
+        self._idle = 0
 
     def _lost_head(self, batch: Batch) -> None:
         account = batch.account
@@ -225,6 +299,10 @@ class Lines:
                 self._shapes[batch.needs].remove(batch)
             # Kinds of work come and go; what is empty is not kept.
             del self._batches[account][batch.needs, batch.workflow]
+            shape = self._shapes[batch.needs]
+            shape.kinds -= 1
+            if not shape.kinds:
+                self._idle += 1
         elif batch.parked is None:
             self._shapes[batch.needs].started()
         if account.queue.strict:
@@ -236,6 +314,10 @@ class Lines:
             (head := other.head()) is None or head.order >= mine.order
             for other in self._batches[batch.account].values()
         )
+
+
+def _cpu(item: tuple[int, int, Shape]) -> int:
+    return item[0]
 
 
 def _fits(room: dict[str, int], missing: int, needs: Needs) -> bool:

@@ -145,6 +145,8 @@ def _children(queues: Mapping[str, Queue]) -> dict[str, tuple[str, ...]]:
 def _check(queue: Queue) -> None:
     if queue.weight < 1:
         raise InvalidInputError(f"queue {queue.name}: weight {queue.weight} is below 1")
+    if queue.strict and queue.fair:
+        raise InvalidInputError(f"queue {queue.name}: strict and fair exclude each other")
     for name, amount in queue.guarantee.items:
         if amount > queue.deserved.get(name, amount):
             raise InvalidInputError(f"queue {queue.name}: guarantee of {name} exceeds deserved")

@@ -359,10 +359,10 @@ class Scheduler:
             self._next_head(now)
 
     def _foremost(self, entry: Entry) -> Entry:
-        """The head stands for its queue: whoever is now before it there takes its place."""
+        """The head stands for its queue (or lane): whoever is now before it takes its place."""
         assert entry.batch is not None
         best, root = entry, self._ledger.root
-        for batch in self._lines.of_queue(entry.batch.account):
+        for batch in self._lines.of_lane(entry.batch.account):
             if batch.parked is None or batch.parked is root:
                 other = batch.head()
                 if other is not None and other.order < best.order:
@@ -452,7 +452,7 @@ class Scheduler:
 
     def _enter(self, home: Account, entry: Entry) -> None:
         work = entry.works[0]
-        account = self._lane(home, work)
+        account = self._lane(home, work) if home.queue.fair else home
         limited = self._limited[work.queue]
         workflow = (work.workflow or work.id) if limited else ""
         batch = self._lines.enter(account, entry, workflow)

@@ -91,15 +91,24 @@ class Choice:
 class Shape:
     """All queues with work of the same needs in line."""
 
-    __slots__ = ("_choice", "_places", "closed", "needs", "refused", "root")
+    __slots__ = (
+        "_choice", "_places", "closed", "closed_at", "cpu", "kinds", "needs", "refused", "root",
+        "serial",
+    )  # fmt: skip
 
     def __init__(self, needs: Needs, root: Account) -> None:
         self.needs = needs
         self.root = Place(root, None)
         self._places: dict[Account, Place] = {root: self.root}
         self._choice: Choice | None = None
+        self.serial = next(_serial)
+        self.cpu = dict(needs).get("cpu", 0)
+        self.kinds = 0
+        """Batches of this shape, in line or parked."""
         self.closed = False
         """Does not fit the machine, until something is released."""
+        self.closed_at = 0
+        """The number of releases it knows of, while it is closed."""
         self.refused = 0
         """How often in this round its work had to step back behind the head."""
 
@@ -132,10 +141,21 @@ class Shape:
         """The chosen batch has lost its head."""
         self._choice = None
 
-    def sink(self, path: tuple[Account, ...]) -> None:
-        """Usage fell along ``path``: its accounts may now stand further ahead."""
+    def __len__(self) -> int:
+        """How many accounts have, or had, work of this shape."""
+        return len(self._places)
+
+    def restand(self) -> None:
+        """Usage may have fallen anywhere: let all stand anew."""
+        self._choice = None
+        for place in self._places.values():
+            if place.active:
+                self._stand(place)
+
+    def sink(self, leaf: Account) -> None:
+        """Usage fell from ``leaf`` to the root: these may now stand further ahead."""
         places = self._places
-        for account in path[0].lineage:
+        for account in leaf.lineage:
             place = places.get(account)
             if place is not None and place.active:
                 self._choice = None

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import msgspec
 
+from tiphys.control.foresight import Foresight
 from tiphys.control.locks import LockTable, Waiting
-from tiphys.control.placing import choice_of, estimate_key, facts_of
+from tiphys.control.placing import choice_of, estimate_key, facts_of, foresight_of
 from tiphys.control.submit import Overrides, prepare
 from tiphys.control.task import attempt_id
 from tiphys.engine import command as cm
@@ -89,6 +90,7 @@ class Engines:
         """Starts that were asked for and have not ended, by attempt, with their durations."""
         self._busy: dict[str, int] = {}
         self._paused: set[str] = set()
+        self._foreseen: dict[str, Foresight] = {}
 
     def begin(self) -> None:
         """Start all workflows."""
@@ -159,7 +161,8 @@ class Engines:
             self._machine.gate.resumed(run.uid)
         attempt = attempt_id(run, command.attempt)
         seconds = self._seconds(run, command)
-        facts = facts_of(run, command, self._machine.now)
+        memory, foresight = self._memory, self._foresight(run)
+        facts = facts_of(run, command, self._machine.now, memory, foresight)
         # An imagined machine need not limit what was not asked about.
         known = self._machine.scheduler.capacity
         asked = {n: a for n, a in facts.requests.items if n in known or n != "pods"}
@@ -182,6 +185,12 @@ class Engines:
             self._machine.outcome.warn(f"{run.name}: {command.template.name} {'; '.join(cut)}")
         if refusal is not None:
             self._end(run, command, "Error", text(refusal), self._machine.now)
+
+    def _foresight(self, run: Run) -> Foresight:
+        known = self._foreseen.get(run.uid)
+        if known is None:
+            known = self._foreseen[run.uid] = foresight_of(run, self._memory)
+        return known
 
     def _seconds(self, run: Run, command: cm.StartNode) -> float:
         node = run.nodes[command.node]

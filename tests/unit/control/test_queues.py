@@ -120,9 +120,7 @@ def test_a_mistake_changes_nothing(queues: Queues) -> None:
 
 
 @pytest.mark.parametrize(("name", "whose"), [("night", "configuration"), ("default", "Tiphys")])
-def test_what_was_not_created_here_cannot_be_deleted(
-    name: str, whose: str, queues: Queues
-) -> None:
+def test_what_was_not_created_here_cannot_be_deleted(name: str, whose: str, queues: Queues) -> None:
     with pytest.raises(ConflictError, match=whose):
         queues("queue-delete", name=name)
 

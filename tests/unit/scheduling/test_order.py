@@ -8,7 +8,7 @@ from tiphys.errors import InvalidInputError
 from tiphys.scheduling import Resources, Work, WorkId, clamp
 from tiphys.scheduling.admission import Unit, layer, queue_of, reservation, unit_of
 from tiphys.scheduling.critical_path import critical_path, ranks
-from tiphys.scheduling.estimate import KEPT, History, estimate
+from tiphys.scheduling.estimate import KEPT, SAVE_SECONDS, History, Memory, estimate, key_of
 from tiphys.scheduling.list_plan import Graph, best_plan, best_ranks, makespan
 
 DIAMOND = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
@@ -112,3 +112,43 @@ def test_a_request_that_fits_is_left_alone() -> None:
     asked = Resources(cpu=1000)
 
     assert clamp(asked, Resources(cpu=4000)) == (asked, ())
+
+
+def test_a_memory_answers_from_what_was_stored() -> None:
+    memory = Memory()
+    for seconds in (9.0, 10.0, 11.0):
+        memory.observe(key_of("work", "night"), seconds)
+
+    again = Memory(memory.take_changed(5.0))
+
+    assert again.seconds("night/work") == 10.0
+    assert again.seconds("work") is None
+
+
+def test_a_memory_is_saved_now_and_then_and_only_what_changed() -> None:
+    memory = Memory()
+    assert not memory.due(1000.0)
+    memory.observe("a", 1.0)
+    assert memory.due(1000.0)
+    assert [name for name, _ in memory.take_changed(1000.0)] == ["a"]
+
+    memory.observe("b", 1.0)
+
+    assert not memory.due(1000.0 + SAVE_SECONDS / 2)
+    assert memory.due(1000.0 + SAVE_SECONDS)
+    assert [name for name, _ in memory.take_changed(2000.0)] == ["b"]
+
+
+def test_what_is_expected_follows_what_happens() -> None:
+    memory = Memory()
+    memory.observe("a", 1.0)
+    assert memory.seconds("a") == 1.0
+
+    for _ in range(2 * KEPT):
+        memory.observe("a", 5.0)
+
+    assert memory.seconds("a") == 5.0
+
+
+def test_a_stored_estimate_that_cannot_be_read_is_a_lost_guess() -> None:
+    assert Memory([("a", b"not json")]).seconds("a") is None

@@ -34,6 +34,7 @@ def trees(draw: st.DrawFn, *, stopping: bool = True) -> QueueTree:
     """A small tree: two queues under ``top`` and one beside it, with limits that make sense."""
     queues = [Queue(name="top", capability=Resources(cpu=draw(st.integers(8, 16))))]
     for name in LEAVES:
+        fair = draw(st.booleans())
         guarantee = draw(st.integers(0, 2))
         deserved = draw(st.one_of(st.none(), st.integers(guarantee, 6)))
         limit = draw(st.one_of(st.none(), st.integers(max(deserved or 0, guarantee, 4), 16)))
@@ -49,7 +50,8 @@ def trees(draw: st.DrawFn, *, stopping: bool = True) -> QueueTree:
                 preempt=draw(st.sampled_from(Preempt)) if stopping else Preempt.NEVER,
                 reclaim=draw(st.booleans()) if stopping else False,
                 reclaimable=draw(st.booleans()),
-                strict=draw(st.booleans()) if not stopping else False,
+                strict=draw(st.booleans()) if not stopping and not fair else False,
+                fair=fair,
             )
         )
     return QueueTree(queues)

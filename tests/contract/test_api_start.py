@@ -1,0 +1,173 @@
+"""How the server starts: its first token, its address, what it refuses, and what it documents."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.contract.api_server import ADMIN, ApiServer
+from tiphys.api.app import all_routes
+
+
+def refused(folder: Path, *arguments: str, **environment: str) -> str:
+    """Start a server that must not start, and give what it says."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("TIPHYS_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "tiphys", "server", *arguments],
+        env={
+            **kept,
+            "HOME": str(folder),
+            "TIPHYS_DATA_DIR": str(folder / "data"),
+            "TIPHYS_ISOLATION": "process",
+            **environment,
+        },
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    return done.stderr
+
+
+def test_a_token_is_made_printed_once_and_kept_for_the_owner(tmp_path: Path) -> None:
+    with ApiServer(tmp_path, environment={}) as server:
+        path = server.data / "admin-token"
+        token = path.read_text().strip()
+
+        assert server.said.count(token) == 1
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert server.get("/whoami", token=token).data["role"] == "admin"
+        server.restart()
+        assert server.said.count(token) == 1
+        assert server.get("/whoami", token=token).status == 200
+
+
+def test_the_token_may_come_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("a-token-from-a-file\n")
+
+    with ApiServer(
+        tmp_path, environment={"TIPHYS_ADMIN_TOKEN_FILE": str(tmp_path / "secret")}
+    ) as server:
+        assert server.get("/whoami", token="a-token-from-a-file").status == 200
+        assert not (server.data / "admin-token").exists()
+
+
+def test_a_given_token_is_not_printed(tmp_path: Path) -> None:
+    with ApiServer(tmp_path) as server:
+        assert ADMIN not in server.said
+
+
+def test_a_bind_beyond_loopback_needs_a_chosen_token(tmp_path: Path) -> None:
+    said = refused(tmp_path, "--host", "0.0.0.0", "--port", "0")
+
+    assert "TIPHYS_ADMIN_TOKEN" in said
+    assert "ready" not in said
+
+
+def test_a_short_token_is_refused(tmp_path: Path) -> None:
+    assert "shorter" in refused(tmp_path, "--port", "0", TIPHYS_ADMIN_TOKEN="short")
+
+
+def test_a_port_in_use_is_told(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    with ApiServer(tmp_path / "one") as server:
+        said = refused(tmp_path / "two", "--port", str(server.port))
+
+    assert "cannot listen on 127.0.0.1" in said
+
+
+def test_the_address_is_left_for_clients_and_taken_away(tmp_path: Path) -> None:
+    with ApiServer(tmp_path) as server:
+        path = server.data / "http-address"
+
+        assert path.read_text() == f"http://127.0.0.1:{server.port}\n"
+    assert not path.exists()
+
+
+def test_a_server_ends_cleanly_when_told(tmp_path: Path) -> None:
+    with ApiServer(tmp_path) as server:
+        assert server.stop() == 0
+
+
+def test_the_document_describes_every_route_and_no_other(tmp_path: Path) -> None:
+    with ApiServer(tmp_path) as server:
+        document = server.ask("GET", "/openapi.json").body
+        page = server.ask("GET", "/docs", token=None)
+
+    assert document["openapi"] == "3.1.0"
+    described = {
+        (path, method.upper()) for path, methods in document["paths"].items() for method in methods
+    }
+    assert described == {
+        (route.path, method)  # type: ignore[attr-defined]
+        for route in all_routes()
+        if getattr(route, "include_in_schema", False) and hasattr(route, "methods")
+        for method in route.methods
+    }
+    assert b"<script>" in page.raw
+    assert "script-src 'sha256-" in page.headers["content-security-policy"]
+
+
+def _references(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+        return own + [each for item in value.values() for each in _references(item)]
+    if isinstance(value, list):
+        return [each for item in value for each in _references(item)]
+    return []
+
+
+def test_the_document_is_whole_and_has_examples(tmp_path: Path) -> None:
+    with ApiServer(tmp_path) as server:
+        document = server.ask("GET", "/openapi.json").body
+
+    known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    assert set(_references(document)) <= known
+    operations = [each for methods in document["paths"].values() for each in methods.values()]
+    assert len({each["operationId"] for each in operations}) == len(operations)
+    submit = document["paths"]["/api/v1/workflows"]["post"]["requestBody"]["content"]
+    assert submit["application/json"]["example"]["name"] == "hello"
+    assert all("401" in each["responses"] for each in operations)
+
+
+def test_running_a_workflow_loads_nothing_of_the_server(tmp_path: Path) -> None:
+    """A cold start must not pay for what only the server needs."""
+    (tmp_path / "w.yaml").write_text(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {generateName: t-}\n"
+        "spec: {entrypoint: a, templates: [{name: a, container: {image: x, command: ['true']}}]}\n"
+    )
+    program = (
+        "import sys\n"
+        "from tiphys.__main__ import main\n"
+        "sys.argv = ['tiphys', 'run', '-q', 'w.yaml']\n"
+        "try:\n    code = main()\nexcept SystemExit as end:\n    code = end.code\n"
+        "loaded = {'fastapi', 'starlette', 'uvicorn', 'pydantic', 'websockets', 'tiphys.api',\n"
+        "          'tiphys.service'} & set(sys.modules)\n"
+        "print(code, sorted(loaded))\n"
+    )
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("TIPHYS_")}
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={
+            **kept,
+            "HOME": str(tmp_path),
+            "TIPHYS_DATA_DIR": str(tmp_path / "data"),
+            "TIPHYS_ISOLATION": "process",
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert done.stdout.splitlines()[-1:] == ["0 []"], done.stderr
