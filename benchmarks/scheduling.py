@@ -1,10 +1,11 @@
 """How fast the scheduler decides. ``python benchmarks/scheduling.py [--check]``
 
-Four measurements, each with the figure it is held to (``--check`` exits 1 where one is missed):
+Five measurements, each with the figure it is held to (``--check`` exits 1 where one is missed):
 
 - fan-out: 10,000 identical works on one machine, each started as others end: at most 20 µs a work;
 - one plan over 10,000 waiting pods, 1,000 nodes' worth of capacity, 100 queues: at most 100 ms;
 - the price of an event while 1,000 and while 50,000 pods wait: it must not grow with them;
+- the price of an event while 5,000 pods of 1,000 different sizes wait;
 - decisions a second in a simulation with 100 queues and 8 kinds of work: at least 5,000.
 
 Times are processor time, the best of several rounds: other processes only ever add to them.
@@ -102,6 +103,32 @@ def one_event(waiting: int) -> Callable[[], float]:
     return measure
 
 
+def many_sizes() -> float:
+    """Microseconds for an end and the plan that follows, with 1,000 kinds of needs."""
+    chance = random.Random(3)
+    scheduler = Scheduler(Resources(cpu=64_000, memory=256 * GIB), tree())
+    sizes = [
+        Resources(cpu=chance.randrange(100, 8_000), memory=chance.randrange(1, 16 << 10) << 20)
+        for _ in range(1_000)
+    ]
+    for number in range(5_000):
+        scheduler.submit(
+            Work(
+                id=WorkId(f"w{number}"),
+                queue=f"q{chance.randrange(100)}",
+                requests=chance.choice(sizes),
+                created_at=float(number),
+                expected_seconds=chance.uniform(10, 1000),
+            )
+        )
+    running: deque[WorkId] = deque(scheduler.plan(0.0).starts)
+    began = time.process_time()
+    for _ in range(300):
+        scheduler.finished(running.popleft())
+        running.extend(scheduler.plan(0.0).starts)
+    return (time.process_time() - began) / 300 * 1e6
+
+
 def sustained() -> float:
     """Decisions a second in a simulation of 20,000 pods."""
     scheduler = filled(20_000)
@@ -130,6 +157,7 @@ def main(arguments: list[str]) -> int:
         ("one plan, 10,000 pods, 100 queues", best(one_plan, 5), "ms", 100.0, True),
         ("an event while 1,000 wait", few, "µs", 1_000.0, True),
         ("the same while 50,000 wait", many / few, "times that", 2.0, True),
+        ("an event, 1,000 sizes of work", best(many_sizes, 2), "µs", 10_000.0, True),
         ("simulation, 100 queues", decisions, "decisions/s", 5_000.0, False),
     ]
     missed = 0

@@ -121,7 +121,6 @@ class Helm:
             "TIPHYS_DATA_DIR": str(self.data),
             "TIPHYS_CONFIG": str(path),
             "TIPHYS_PORT": "0",
-            "TIPHYS_PORT": "0",
         }
         self.servers: list[Served] = []
 

@@ -252,7 +252,7 @@ class Simulation:
 
     def _submit(self, name: str, uid: str, shape: int) -> None:
         workflow, spec, library = _parsed(shape)
-        meta = msgspec.structs.replace(workflow.metadata, name=name)
+        meta = msgspec.structs.replace(workflow.metadata, name=name, namespace="default")
         workflow = msgspec.structs.replace(workflow, metadata=meta)
         now = self._control.now()
         run = begin(workflow, spec, library, uid=uid, created_at=now)

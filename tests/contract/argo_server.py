@@ -90,12 +90,13 @@ class ArgoServer:
         assert self._process.stderr is not None
         self._process.stderr.close()
 
-    def add_token(self, name: str, role: str, project: str, **more: Any) -> None:
-        """Have a token made."""
+    def add_token(self, name: str, role: str, project: str, **more: Any) -> str:
+        """Have a token made, and give its id."""
         body = {"name": name, "role": role, "project_id": project, **more}
         answer = self.ask("POST", "/api/v1/tokens", body, base="", kind="application/json")
         assert answer.status == 201, answer.body
         self.tokens[name] = answer.json["data"]["token"]
+        return str(answer.json["data"]["id"])
 
     def ask(self, method: str, path: str, body: Any = None, **how: Any) -> Answer:
         """Ask as Argo's command does: JSON without a content type, a connection for each request.
@@ -151,12 +152,15 @@ class ArgoServer:
                 return found
         raise AssertionError("the watch ended before the workflow")
 
-    def watch(self, name: str, namespace: str = "default") -> Iterator[dict[str, Any]]:
+    def watch(
+        self, name: str, namespace: str = "default", *, token: str = "admin"
+    ) -> Iterator[dict[str, Any]]:
         """Give the events of one workflow."""
         with self.open(
             "GET",
             f"/api/v1/workflow-events/{namespace}",
             accept=SSE,
+            token=token,
             listOptions__fieldSelector=f"metadata.name={name}",
             listOptions__resourceVersion="0",
         ) as response:

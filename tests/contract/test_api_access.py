@@ -69,7 +69,7 @@ def _routes() -> list[Route]:
         Route(method, route.path)
         for route in all_routes()
         if isinstance(route, APIRoute)
-        for method in sorted(route.methods)
+        for method in sorted(route.methods or ())
     ]
 
 

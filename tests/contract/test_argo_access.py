@@ -90,3 +90,15 @@ def test_a_template_of_another_project_cannot_be_run(server: ArgoServer) -> None
     answer = server.ask("POST", "/api/v1/workflows/default/submit", request, token="member")
 
     assert (answer.status, answer.json["code"]) == (400, 3)
+
+
+def test_a_token_that_is_taken_away_ends_its_streams(server: ArgoServer) -> None:
+    token = server.add_token("brief", "viewer", "default")
+    name = server.submit({**flow(), "spec": {**flow()["spec"], "suspend": True}})
+    events = server.watch(name, token="brief")
+    assert next(events)["type"] == "ADDED"
+
+    server.ask("DELETE", f"/api/v1/tokens/{token}", base="")
+    server.ask("PUT", f"/api/v1/workflows/default/{name}/resume", {})
+
+    assert list(events) == []

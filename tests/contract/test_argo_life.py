@@ -75,6 +75,17 @@ def test_a_pause_cannot_be_set_to_anything(
     server.ask("DELETE", f"{NS}/{name}")
 
 
+def test_a_pause_is_failed_by_a_stop_that_names_it(server: ArgoServer) -> None:
+    name = server.submit(flow(PAUSE))
+
+    put(server, name, "stop", nodeFieldSelector=f"displayName={name}", message="refused")
+
+    done = server.ended(name)
+    (node,) = done["status"]["nodes"].values()
+    assert (node["phase"], node["message"]) == ("Failed", "refused")
+    assert "shutdown" not in done["spec"]
+
+
 def test_suspended_work_waits_for_resume(server: ArgoServer) -> None:
     name = server.submit({**flow(), "spec": {**flow()["spec"], "suspend": True}})
     assert put(server, name, "suspend")["spec"]["suspend"] is True

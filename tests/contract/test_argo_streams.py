@@ -143,3 +143,35 @@ def test_a_pattern_that_cannot_be_read_is_refused(server: ArgoServer) -> None:
     name = server.submit(flow())
 
     assert server.ask("GET", f"{NS}/{name}/log", grep="(").json["code"] == 3
+
+
+def test_the_logs_of_several_pods_come_in_the_order_of_writing(server: ArgoServer) -> None:
+    steps = [[{"name": each, "template": each}] for each in ("one", "two")]
+    said = [{**shell(f"echo {each}"), "name": each} for each in ("one", "two")]
+    name = server.submit(flow({"name": "main", "steps": steps}, *said))
+    server.ended(name)
+
+    with server.open("GET", f"{NS}/{name}/log", accept=SSE) as response:
+        entries = list(events_of(response))
+
+    assert [entry["content"] for entry in entries] == ["one", "two"]
+    assert entries[0]["podName"].startswith(f"{name}-one-")
+    pod = entries[1]["podName"]
+    with server.open("GET", f"{NS}/{name}/{pod}/log", accept=SSE) as response:
+        assert read_logs(response) == ["two"]
+
+
+def test_a_watch_from_a_lists_version_does_not_repeat_what_had_ended(server: ArgoServer) -> None:
+    server.ended(server.submit(flow(labels={"lab": "since"})))
+    version = server.ask("GET", NS).json["metadata"]["resourceVersion"]
+
+    with server.open(
+        "GET",
+        "/api/v1/workflow-events/default",
+        accept=SSE,
+        listOptions__labelSelector="lab=since",
+        listOptions__resourceVersion=version,
+    ) as response:
+        name = server.submit(flow(labels={"lab": "since"}))
+
+        assert next(events_of(response))["object"]["metadata"]["name"] == name

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from tiphys.control.door import Handler
 from tiphys.errors import ConflictError, InvalidInputError, NotFoundError
 from tiphys.scheduling import Queue, QueueState, QueueTree, Resources, Scheduler
 from tiphys.scheduling.preset import fit
@@ -179,7 +180,7 @@ def perform_queue(
     """Do one thing that ``tiphys queue`` asks for; ``keep`` and ``forget`` put it on record.
 
     ``queue-list``; ``queue-get`` name; ``queue-save`` queue, new; ``queue-state`` name, state;
-    ``queue-delete`` name. A scheduler is told at once.
+    ``queue-delete`` name. The scheduler tells what is in use; whoever has one tells it of changes.
     """
     match op:
         case "queue-list":
@@ -201,19 +202,56 @@ def perform_queue(
             shown = queues.shown(name)
             queues.remove(name)
             forget(name)
-            _tell(queues, scheduler)
             return shown
         case _:
             raise InvalidInputError(f"{op!r} is nothing that can be done to a queue")
-    warning = _tell(queues, scheduler)
-    return {**queues.shown(queue.name, scheduler), "warning": warning}
+    return {**queues.shown(queue.name, scheduler), "warning": queues.tree()[1]}
 
 
-def _tell(queues: Queues, scheduler: Scheduler | None) -> str:
-    tree, warning = queues.tree()
-    if scheduler is not None:
-        scheduler.queues_changed(tree)
-    return warning
+class Office(Protocol):
+    """What a host does with queues that change."""
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """Decides what starts."""
+
+    def keep(self, row: ObjectRow) -> None:
+        """Put an object on record, with the next commit."""
+
+    def forget(self, kind: str, namespace: str, name: str) -> None:
+        """Remove an object, with the next commit."""
+
+    def queues_changed(self, tree: QueueTree) -> None:
+        """Let the scheduler and its gate follow, and plan anew."""
+
+    async def settle(self) -> None:
+        """Wait until all is on record."""
+
+    def now(self) -> float:
+        """Tell the time."""
+
+
+def queue_handlers(queues: Queues, office: Office) -> dict[str, Handler]:
+    """Give what a host answers about queues at its door."""
+
+    def handler(op: str) -> Handler:
+        async def handle(request: Mapping[str, Any]) -> Any:
+            answer = perform_queue(
+                queues,
+                op,
+                request,
+                keep=lambda queue: office.keep(queue_row(queue, office.now())),
+                forget=lambda name: office.forget(KIND, "", name),
+                scheduler=office.scheduler,
+            )
+            if op not in LOOKS:
+                office.queues_changed(queues.tree()[0])
+                await office.settle()
+            return answer
+
+        return handle
+
+    return {op: handler(op) for op in OPS}
 
 
 class _Empty:

@@ -27,7 +27,12 @@ def expands(step: model.WorkflowStep | model.DAGTask) -> bool:
 
 def passes(when: str) -> bool:
     """Evaluate ``when``, its tags already resolved; no condition passes."""
-    return not when or expression.evaluate_when(unshield(when))
+    if not when:
+        return True
+    try:
+        return expression.evaluate_when(unshield(when))
+    except ExpressionError as error:
+        raise type(error)(f"{error} [{error.code}]") from None
 
 
 def expand_loop(step: S, values: Mapping[str, str]) -> Iterator[S]:

@@ -53,11 +53,14 @@ class Gate:
     def open(
         self, workflow: str, choice: Choice, created_at: float
     ) -> tuple[Refusal | None, tuple[str, ...]]:
-        """Take a run in; say what had to be cut down. A refusal means that none of it can run."""
-        guest = _Guest(choice, created_at)
+        """Take a run in; say what had to be cut down. A refusal means that none of it can start.
+
+        A refused run is known all the same: what of it runs already can be adopted.
+        """
+        guest = self._guests[workflow] = _Guest(choice, created_at)
         if choice.queue not in self._scheduler.queues.leaves():
+            guest.largest = self._scheduler.capacity
             return NoSuchQueue(choice.queue), ()
-        self._guests[workflow] = guest
         guest.largest = self._scheduler.largest(choice.queue)
         if choice.most is None:
             return None, ()
@@ -75,6 +78,9 @@ class Gate:
     def ended(self, workflow: str) -> None:
         """The run is over: nothing is held for it any more."""
         guest = self._guests.pop(workflow, None)
+        for key in [key for key in self._layers if key[0] == workflow]:
+            for work in self._layers.pop(key):
+                del self._gathered[work.id]
         if guest is not None and guest.held is not None:
             self._scheduler.release(workflow)
 
@@ -164,6 +170,8 @@ class Gate:
         self._gathered.clear()
         refused: list[tuple[WorkId, Refusal]] = []
         for (workflow, key), works in layers.items():
+            if not works:
+                continue  # All of them were withdrawn.
             for work in self._as_gang(workflow, key, works):
                 refusal = self._scheduler.submit(work)
                 if refusal is not None:

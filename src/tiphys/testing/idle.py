@@ -44,6 +44,9 @@ class IdleRuntime:
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Nothing is kept."""
 
+    async def keep(self, ids: Sequence[AttemptId]) -> None:
+        """Nothing is there to be kept."""
+
     async def close(self) -> None:
         """Let go of the sink."""
         self._sink = None

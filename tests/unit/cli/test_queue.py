@@ -1,4 +1,4 @@
-"""``tiphys queue``, ``tiphys explain`` and ``tiphys simulate`` from the outside, without a server."""
+"""``tiphys queue``, ``explain`` and ``simulate`` from the outside, without a server."""
 
 from __future__ import annotations
 
@@ -179,9 +179,7 @@ def test_parameters_change_what_is_played(capsys: pytest.CaptureFixture[str]) ->
     assert text.startswith("makespan     50.0s")
 
 
-def test_durations_come_from_what_ran_here(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_durations_come_from_what_ran_here(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     memory = Memory()
     memory.observe("wf/work", 7.0)
     rows = [

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tiphys.control.queues import perform_alone, queues_in_force
+from tiphys.cli.app import run
+from tiphys.control import queues as subject
+from tiphys.control.door import Door
+from tiphys.control.queues import perform_alone, queue_handlers, queues_in_force
 from tiphys.errors import ConflictError, InvalidInputError, NotFoundError
-from tiphys.scheduling import Queue, QueueState, Resources
+from tiphys.scheduling import Queue, QueueState, QueueTree, Resources, Scheduler
 from tiphys.scheduling.queue_file import queue_dict, read_queue, read_queue_list
-from tiphys.store import Batch, Store, WorkflowRow
+from tiphys.store import Batch, ObjectRow, Store, WorkflowRow
 
 CAPACITY = Resources(cpu=64_000, memory=256 << 30)
 CONFIGURED = [Queue(name="night", weight=2)]
@@ -183,3 +187,56 @@ def test_what_is_written_reads_back_the_same(queue: Queue) -> None:
 def test_mistakes_of_a_definition_are_told(spec: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidInputError, match=problem):
         read_queue("q", spec)
+
+
+class Office:
+    """A host's part in queues, over a real store and scheduler."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.scheduler = Scheduler(CAPACITY)
+
+    def keep(self, row: ObjectRow) -> None:
+        self.store.commit(Batch(objects=[row]))
+
+    def forget(self, kind: str, namespace: str, name: str) -> None:
+        self.store.commit(Batch(objects_removed=[(kind, namespace, name)]))
+
+    def queues_changed(self, tree: QueueTree) -> None:
+        self.scheduler.queues_changed(tree)
+
+    async def settle(self) -> None:
+        """All is on record at once."""
+
+    def now(self) -> float:
+        return 1.0
+
+
+def test_a_host_changes_its_queues_while_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TIPHYS_DATA_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    async def serve() -> Office:
+        with Store.open(tmp_path, owner=True) as store:
+            office = Office(store)
+            queues = subject.Queues(store, CONFIGURED, CAPACITY)
+            door = Door(tmp_path, queue_handlers(queues, office))
+            await door.open()
+            try:
+                words = ["queue", "create", "day", "--weight", "3"]
+                assert await asyncio.to_thread(run, words) == 0
+                assert await asyncio.to_thread(run, ["queue", "close", "day"]) == 0
+                assert await asyncio.to_thread(run, ["queue", "get", "day"]) == 0
+                assert await asyncio.to_thread(run, ["queue", "delete", "default"]) == 1
+            finally:
+                await door.close()
+            return office
+
+    office = asyncio.run(serve())
+
+    assert office.scheduler.queues.queues["day"].state is QueueState.CLOSED
+    assert "used:" in capsys.readouterr().out
+    tree, _ = queues_in_force(tmp_path, CONFIGURED, CAPACITY)
+    assert tree.queues["day"].weight == 3

@@ -134,7 +134,30 @@ def test_a_run_for_a_queue_that_does_not_exist_is_refused() -> None:
     gate, _ = gate_of()
 
     assert gate.open("wf", Choice(queue="nowhere"), 0.0) == (NoSuchQueue("nowhere"), ())
-    assert "wf" not in gate
+    assert gate.submit(facts("a")) == (NoSuchQueue("nowhere"), ())
+
+
+def test_what_runs_of_a_queue_that_is_gone_is_adopted_after_a_restart() -> None:
+    gate, scheduler = gate_of(4)
+    gate.open("wf", Choice(queue="nowhere"), 0.0)
+
+    gate.adopt(facts("a", 3), 0.0)
+
+    assert scheduler.used() == Resources(cpu=3000)
+
+
+def test_a_run_that_ends_in_the_turn_in_which_its_layer_arrived_leaves_nothing() -> None:
+    gate, scheduler = gate_of(4)
+    gate.open("wf", LAYER, 0.0)
+    gate.open("other", LAYER, 0.0)
+    gate.submit(facts("a", layer="L"))
+    gate.submit(facts("x", layer="L", workflow="other"))
+    gate.withdraw(WorkId("x"))
+
+    gate.ended("wf")
+
+    assert gate.flush() == []
+    assert scheduler.waiting() == ()
 
 
 def test_a_request_above_the_queues_cap_is_cut_to_it() -> None:

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from starlette.routing import BaseRoute, Route
 
-from tiphys.api.argo import archive, info, workflow
-from tiphys.api.argo.artifact import Downloads
+from tiphys.api.argo import archive, artifact, info, workflow
 from tiphys.api.argo.call import Handler, endpoint
 from tiphys.api.argo.feed import Feed
 from tiphys.api.argo.log import Logging
@@ -25,7 +24,16 @@ __all__ = ["argo_routes", "entries"]
 Entry = tuple[str, str, Handler]
 """Method, path and what answers."""
 V1 = "/api/v1"
-_NOT_HERE = ("cron-workflows", "events", "event-sources", "sensors", "stream", "sync", "tracking")
+_NOT_HERE = (
+    "cron-workflows",
+    "events",
+    "event-sources",
+    "sensors",
+    "stream",
+    "sync",
+    "tracking",
+    "workflow-event-bindings",
+)
 _EVERY = ("GET", "POST", "PUT", "DELETE", "PATCH")
 
 
@@ -49,7 +57,7 @@ def entries(feed: Feed) -> list[Entry]:
         *_archive(feed),
         *_templates(f"{V1}/workflow-templates", "WorkflowTemplate", "/{namespace}"),
         *_templates(f"{V1}/cluster-workflow-templates", "ClusterWorkflowTemplate", ""),
-        *_artifacts(Downloads()),
+        *_artifacts(),
     ]
 
 
@@ -111,14 +119,14 @@ def _templates(base: str, kind: str, namespace: str) -> Iterator[Entry]:
     yield "DELETE", one, templates.delete
 
 
-def _artifacts(downloads: Downloads) -> Iterator[Entry]:
+def _artifacts() -> Iterator[Entry]:
     tail = "{node}/{artifact}"
-    yield "GET", f"/artifacts/{{namespace}}/{{name}}/{tail}", downloads.output
-    yield "GET", f"/input-artifacts/{{namespace}}/{{name}}/{tail}", downloads.input
-    yield "GET", f"/artifacts-by-uid/{{uid}}/{tail}", downloads.output_by_uid
-    yield "GET", f"/input-artifacts-by-uid/{{uid}}/{tail}", downloads.input_by_uid
+    yield "GET", f"/artifacts/{{namespace}}/{{name}}/{tail}", artifact.output_artifact
+    yield "GET", f"/input-artifacts/{{namespace}}/{{name}}/{tail}", artifact.input_artifact
+    yield "GET", f"/artifacts-by-uid/{{uid}}/{tail}", artifact.output_by_uid
+    yield "GET", f"/input-artifacts-by-uid/{{uid}}/{tail}", artifact.input_by_uid
     path = "/artifact-files/{namespace}/{place}/{id}/{node}/{way}/{artifact}"
-    yield "GET", path, downloads.file
+    yield "GET", path, artifact.artifact_file
 
 
 def _rest(context: ApiContext) -> Sequence[BaseRoute]:

@@ -26,6 +26,8 @@ from tiphys.service.access import Identity, Role
 from tiphys.store import WorkflowRow
 
 MAX_BODY = 2 * 1024 * 1024
+_LARGE = 64 * 1024
+"""Bodies beyond this are read beside the loop."""
 Handler = Callable[["Call"], Awaitable[Response]]
 
 
@@ -100,7 +102,8 @@ class Call:
                 raise RequestError("body_too_large", f"bodies may be {MAX_BODY} bytes long")
         if not data.strip():
             return {}
-        value = decode(bytes(data))
+        small = len(data) < _LARGE
+        value = decode(bytes(data)) if small else await asyncio.to_thread(decode, bytes(data))
         if not isinstance(value, dict):
             raise _unreadable("it must be a JSON object")
         return value

@@ -57,9 +57,12 @@ class Wanted:
 
     def takes(self, found: Line) -> bool:
         """Tell whether a line is wanted."""
-        return found.line.at >= self.since and (
-            not self.grep or matches(self.grep, self.content(found))
-        )
+        if found.line.at < self.since:
+            return False
+        try:
+            return not self.grep or matches(self.grep, self.content(found))
+        except Fault as error:
+            raise RequestError("bad_filter", f"grep: {error.message}") from None
 
     def content(self, found: Line) -> str:
         """Give the text of a line."""
@@ -118,24 +121,30 @@ class Logs:
     wanted: Wanted
     readers: dict[tuple[str, int], LogReader] = field(default_factory=dict)
     closed: set[tuple[str, int]] = field(default_factory=set)
+    open_nodes: list[Node] = field(default_factory=list)
+    """Those of the nodes that may still write."""
 
     def meant(self) -> list[Node]:
         """Give the nodes whose lines are wanted."""
         nodes = nodes_of(self.store, self.row.uid)
         return [node for node in nodes if self.wanted.means(self.row, node)]
 
-    def more(self) -> tuple[list[Line], bool]:
-        """Give the lines that are new, and whether there will be no more."""
+    def more(self, *, changed: bool) -> tuple[list[Line], bool]:
+        """Give the lines that are new, and whether there will be no more.
+
+        The nodes are read anew only where something has ``changed``: there may be 100,000.
+        """
         # The phase first: nodes that end in between are then read once more.
         try:
-            over = self.store.workflow(self.row.uid).phase in _ENDED
+            over = changed and self.store.workflow(self.row.uid).phase in _ENDED
         except NotFoundError:
             return [], True
+        if changed:
+            self.open_nodes = [node for node in self.meant() if _key(node) not in self.closed]
         found: list[Line] = []
-        for node in self.meant():
-            key = (node.id, node.ours.attempt)
-            if node.ours.attempt and key not in self.closed:
-                found += self._read(key, node, final=node.ended or over)
+        for node in self.open_nodes:
+            if node.ours.attempt and _key(node) not in self.closed:
+                found += self._read(_key(node), node, final=node.ended or over)
         found.sort(key=lambda each: each.line.at)
         return found, over
 
@@ -181,6 +190,10 @@ def _push(
         heapq.heappush(heap, (line.line.at, number, line, lines))
 
 
+def _key(node: Node) -> tuple[str, int]:
+    return node.id, node.ours.attempt
+
+
 def _began(node: Node) -> float:
     return node.ours.began_at or node.started_at or 0.0
 
@@ -220,21 +233,22 @@ class Logging:
         return await reply_stream(call, _stored(logs))
 
     async def _following(self, logs: Logs) -> Frames:
-        over, silent, tail = False, 0.0, logs.wanted.tail
+        over, changed, silent, tail = False, True, 0.0, logs.wanted.tail
         yield None  # The headers go out at once: the reader waits for them.
         with self._feed.subscribed(logs.row.uid) as subscription:
             while not over:
-                lines, over = await asyncio.to_thread(logs.more)
+                lines, over = await asyncio.to_thread(logs.more, changed=changed)
                 if tail is not None:
                     lines, tail = tailed(lines, tail), None
                 for line in lines:
                     yield logs.wanted.frame(line)
                 silent = 0.0 if lines else silent + POLL
-                if silent >= ALIVE:
+                quiet = silent >= ALIVE
+                if quiet:
                     silent = 0.0
                     yield None
-                if not over:
-                    await subscription.take(POLL)
+                # Once in a while also unasked: it may have been deleted by others.
+                changed = quiet or (not over and bool(await subscription.take(POLL)))
 
 
 async def _stored(logs: Logs) -> Frames:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tiphys.api.argo.call import Call, mapping_of, pairs_of, text_of
+from tiphys.api.deps import find_project
 from tiphys.api.problems import RequestError
 from tiphys.control.submit import Overrides, Submission, prepare, read_files
 from tiphys.errors import InvalidInputError, SpecError
@@ -28,6 +29,10 @@ _CLUSTER = frozenset({"clusterworkflowtemplate", "clusterworkflowtemplates", "cw
 _CRON = frozenset({"cronworkflow", "cronworkflows", "cronwf"})
 _TEMPLATE_LABEL = "workflows.argoproj.io/workflow-template"
 _CLUSTER_LABEL = "workflows.argoproj.io/cluster-workflow-template"
+_GIVEN = frozenset(
+    {"uid", "creationTimestamp", "resourceVersion", "generation", "managedFields", "selfLink"}
+)
+"""Metadata that the server gives: what a client kept of another object does not count."""
 # Characters that JSON allows in a text and YAML does not, or takes for the end of a line.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -74,17 +79,24 @@ def parse(value: dict[str, Any], kind: str, namespace: str) -> Bundle:
     return read_files([(SOURCE, document(value, kind, namespace))])
 
 
-def check(call: Call, bundle: Bundle, namespace: str) -> None:
-    """Raise SpecError where lint finds errors."""
+async def check(call: Call, value: dict[str, Any], kind: str, namespace: str) -> Bundle:
+    """Parse an object; raise SpecError with all that lint finds wrong."""
+    return await asyncio.to_thread(_checked, call, value, kind, namespace)
+
+
+def _checked(call: Call, value: dict[str, Any], kind: str, namespace: str) -> Bundle:
+    bundle = parse(value, kind, namespace)
     library = visible(call.context.host.library.extended(bundle), namespace)
     problems = [p for p in validate_bundle(bundle, library, lint=True) if not p.warning]
     if problems:
         raise SpecError(problems)
+    return bundle
 
 
 def ready(call: Call, manifest: dict[str, Any], namespace: str) -> tuple[Submission, Library]:
     """Make a workflow ready to run, with what it may refer to; raise all that is wrong with it."""
-    (parsed,) = parse(manifest, "Workflow", namespace).workflows
+    meta = {k: v for k, v in mapping_of(manifest, "metadata").items() if k not in _GIVEN}
+    (parsed,) = parse({**manifest, "metadata": meta}, "Workflow", namespace).workflows
     library = visible(call.context.host.library, namespace)
     defaults = call.context.config.workflow_defaults
     submission = prepare(parsed, library, Overrides(), defaults.spec if defaults else None)
@@ -95,8 +107,8 @@ def ready(call: Call, manifest: dict[str, Any], namespace: str) -> tuple[Submiss
 async def submit(call: Call, manifest: dict[str, Any], namespace: str) -> WorkflowRow:
     """Take a workflow in; it is durable when this returns."""
     host = call.context.host
-    await call.context.projects.find_or_make(call.identity, namespace)
     submission, library = await asyncio.to_thread(ready, call, manifest, namespace)
+    await find_project(call.context, call.identity, namespace)
     workflow = submission.workflow
     annotations = {**workflow.metadata.annotations, CREATED_BY: call.identity.name}
     workflow = change(workflow, metadata=change(workflow.metadata, annotations=annotations))

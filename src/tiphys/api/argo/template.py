@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
 from tiphys.api.argo.call import Call, reply
-from tiphys.api.argo.submission import check, parse, read_object
+from tiphys.api.argo.submission import check, read_object
+from tiphys.api.deps import find_project
 from tiphys.api.problems import RequestError
 from tiphys.control.submit import named
 from tiphys.errors import InvalidInputError, NotFoundError
@@ -45,20 +46,22 @@ class Templates:
     async def create(self, call: Call) -> Response:
         """Keep a new template."""
         namespace = self._namespace(call, Role.MEMBER)
-        parsed = self._parse(call, await call.body(), namespace)
+        parsed = await self._parse(call, namespace)
         meta = named(model.Workflow(metadata=parsed.value.metadata), namespace).metadata
         if self._find(call, namespace, meta.name) is not None:
             raise RequestError("name_taken", f"there is already a {self.kind} named {meta.name!r}")
+        if namespace:
+            await find_project(call.context, call.identity, namespace)
         now = call.context.host.clock.now()
         meta = change(
             meta, namespace=namespace, uid=str(uuid.uuid4()), creation_timestamp=timestamp(now)
         )
-        return await self._keep(call, parsed, meta, "create-template")
+        return await self._keep(call, parsed, meta, "save")
 
     async def update(self, call: Call) -> Response:
         """Put a template in the place of its older self."""
         namespace = self._namespace(call, Role.MEMBER)
-        parsed = self._parse(call, await call.body(), namespace)
+        parsed = await self._parse(call, namespace)
         meta = parsed.value.metadata
         name = call.path("name") or meta.name
         if meta.name not in {"", name}:
@@ -74,12 +77,12 @@ class Templates:
             uid=known["uid"],
             creation_timestamp=known["creationTimestamp"],
         )
-        return await self._keep(call, parsed, meta, "update-template")
+        return await self._keep(call, parsed, meta, "save")
 
     async def lint(self, call: Call) -> Response:
         """Tell what is wrong with a template; where nothing is, give it back."""
         namespace = self._namespace(call, Role.VIEWER)
-        return reply(msgspec.json.encode(self._parse(call, await call.body(), namespace).value))
+        return reply(msgspec.json.encode((await self._parse(call, namespace)).value))
 
     async def get(self, call: Call) -> Response:
         """Show a template."""
@@ -106,17 +109,8 @@ class Templates:
     async def delete(self, call: Call) -> Response:
         """Forget a template; runs that use it keep theirs."""
         row = self._need(call, self._namespace(call, Role.MEMBER), call.path("name"))
-        host = call.context.host
-        library = host.library
-        if self._cluster:
-            rest: Mapping[Any, Any] = _without(library.cluster_workflow_templates, row.name)
-            library = replace(library, cluster_workflow_templates=rest)
-        else:
-            rest = _without(library.workflow_templates, (row.namespace, row.name))
-            library = replace(library, workflow_templates=rest)
-        await call.context.cabinet.remove(self.kind, row.namespace, row.name)
-        host.keep(Bundle(), library)
-        await self._note(call, "delete-template", row.namespace, row.name)
+        await call.context.templates.remove(row)
+        await self._note(call, "remove", row.namespace, row.name)
         return reply({})
 
     # --- parts -------------------------------------------------------------------------------
@@ -132,9 +126,9 @@ class Templates:
             call.identity.require(Role.ADMIN)
         return ""
 
-    def _parse(self, call: Call, body: dict[str, Any], namespace: str) -> Parsed[Template]:
-        bundle = parse(read_object(body, "template"), self.kind, namespace)
-        check(call, bundle, namespace)
+    async def _parse(self, call: Call, namespace: str) -> Parsed[Template]:
+        value = read_object(await call.body(), "template")
+        bundle = await check(call, value, self.kind, namespace)
         return (bundle.cluster_workflow_templates if self._cluster else bundle.workflow_templates)[
             0
         ]
@@ -168,11 +162,10 @@ class Templates:
         return reply(_shown(found))
 
     async def _note(self, call: Call, action: str, namespace: str, name: str) -> None:
-        await call.context.audit.note(call.identity, action, project=namespace, subject=name)
-
-
-def _without(mapping: Mapping[Any, Any], key: Any) -> dict[Any, Any]:
-    return {each: value for each, value in mapping.items() if each != key}
+        what = "cluster template" if self._cluster else "template"
+        await call.context.audit.note(
+            call.identity, f"{action} {what}", project=namespace, subject=name
+        )
 
 
 def _shown(row: ObjectRow) -> dict[str, Any]:

@@ -64,6 +64,15 @@ class Watch:
                 if frame := self._frame(kind, row.uid):
                     yield frame
 
+    def lost(self) -> bool:
+        """Tell whether the one workflow is gone: others than we may have deleted it."""
+        if not self.only or self.only not in self.known:
+            return False
+        try:
+            return self.store.workflow(self.only).uid != self.only
+        except NotFoundError:
+            return True
+
     def look(self, uid: str) -> bytes | None:
         """Give what has become of a workflow; None where it does not concern the reader."""
         known = self.known.get(uid)
@@ -152,6 +161,7 @@ async def _changes(watch: Watch, subscription: Subscription, end: float | None) 
         changed = await subscription.take(wait)
         if not changed:
             yield None
+            changed = [watch.only] if watch.lost() else []
         began = time.monotonic()
         for uid in changed:
             frame = await asyncio.to_thread(watch.look, uid)

@@ -12,7 +12,7 @@ from tiphys.api.argo.fields import Fields
 from tiphys.api.argo.listing import read_query, reply_list
 from tiphys.api.argo.pause import set_pauses
 from tiphys.api.argo.show import reply_workflow
-from tiphys.api.argo.submission import check, dry_run, from_template, parse, read_object, submit
+from tiphys.api.argo.submission import check, dry_run, from_template, read_object, submit
 from tiphys.control.service import Retry
 from tiphys.engine.event import Shutdown
 from tiphys.errors import NotFoundError
@@ -60,9 +60,9 @@ def _namespace_of(call: Call, manifest: dict[str, Any]) -> str:
 
 async def lint(call: Call) -> Response:
     """Tell what is wrong with a workflow; where nothing is, give it back."""
-    namespace = call.namespace(Role.VIEWER)
+    namespace = call.namespace(Role.VIEWER) or call.context.config.namespace
     manifest = read_object(await call.body(), "workflow")
-    check(call, parse(manifest, "Workflow", namespace), namespace)
+    await check(call, manifest, "Workflow", namespace)
     return reply(manifest)
 
 

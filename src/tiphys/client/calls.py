@@ -1,0 +1,238 @@
+"""What can be asked of the server, each as a value: method, path, body, and what comes back.
+
+Pure. A ``Call`` does nothing until a client does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from tiphys.client import model
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request, and the type of its answer's data."""
+
+    method: str
+    path: str
+    kind: Any = None
+    """What the data is read as; None where there is none, bytes for the body as it is."""
+    body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def _query(path: str, values: Mapping[str, Any]) -> str:
+    given = {name: value for name, value in values.items() if value not in (None, "", ())}
+    return f"{path}?{urlencode(given, doseq=True)}" if given else path
+
+
+def _at(workflow: str, *more: str) -> str:
+    return "/".join(["/workflows", *(quote(part, safe="") for part in (workflow, *more))])
+
+
+# --- workflows ----------------------------------------------------------------------------------
+
+
+def submit(  # noqa: PLR0913 - the fields of a submission
+    name: str,
+    project: str,
+    text: str,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    priority: int | str = "normal",
+    description: str = "",
+    idempotency_key: str = "",
+) -> Call[model.Submitted]:
+    """Submit a workflow."""
+    body = {
+        "name": name,
+        "project_id": project,
+        "workflow_yaml": text,
+        "parameters": dict(parameters or {}),
+        "priority": priority,
+        "description": description,
+    }
+    headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+    return Call("POST", "/workflows", model.Submitted, body, headers)
+
+
+def list_workflows(
+    *,
+    project: str = "",
+    statuses: Sequence[str] = (),
+    name: str = "",
+    sort: str = "",
+    page: int = 1,
+    limit: int = 20,
+) -> Call[list[model.Summary]]:
+    """List workflows."""
+    values = {
+        "project_id": project,
+        "status": tuple(statuses),
+        "name": name,
+        "sort": sort,
+        "page": page,
+        "limit": limit,
+    }
+    return Call("GET", _query("/workflows", values), list[model.Summary])
+
+
+def get_workflow(workflow: str) -> Call[model.Workflow]:
+    """Show a workflow."""
+    return Call("GET", _at(workflow), model.Workflow)
+
+
+def delete_workflow(workflow: str, *, purge: bool = False) -> Call[None]:
+    """Terminate a live workflow, or remove it."""
+    return Call("DELETE", _query(_at(workflow), {"purge": "true" if purge else ""}))
+
+
+def stop(workflow: str, *, message: str = "") -> Call[model.Summary]:
+    """End a workflow early; exit handlers still run."""
+    return Call("POST", _at(workflow, "stop"), model.Summary, {"message": message})
+
+
+def terminate(workflow: str) -> Call[model.Summary]:
+    """End a workflow at once."""
+    return Call("POST", _at(workflow, "terminate"), model.Summary, {})
+
+
+def suspend(workflow: str) -> Call[model.Summary]:
+    """Have nothing new started."""
+    return Call("POST", _at(workflow, "suspend"), model.Summary, {})
+
+
+def resume(
+    workflow: str, *, node_selector: str = "", parameters: Mapping[str, str] | None = None
+) -> Call[model.Summary]:
+    """Let a workflow, or some of its pauses, go on."""
+    body = {"node_selector": node_selector, "parameters": dict(parameters or {})}
+    return Call("POST", _at(workflow, "resume"), model.Summary, body)
+
+
+def retry(
+    workflow: str,
+    *,
+    restart_successful: bool = False,
+    node_selector: str = "",
+    parameters: Mapping[str, str] | None = None,
+) -> Call[model.Summary]:
+    """Run a workflow again from what failed."""
+    body = {
+        "restart_successful": restart_successful,
+        "node_selector": node_selector,
+        "parameters": dict(parameters or {}),
+    }
+    return Call("POST", _at(workflow, "retry"), model.Summary, body)
+
+
+def resubmit(
+    workflow: str, *, memoized: bool = False, parameters: Mapping[str, str] | None = None
+) -> Call[model.Summary]:
+    """Run a workflow once more, as a new one."""
+    body = {"memoized": memoized, "parameters": dict(parameters or {})}
+    return Call("POST", _at(workflow, "resubmit"), model.Summary, body)
+
+
+def list_nodes(workflow: str, *, page: int = 1, limit: int = 200) -> Call[list[model.Node]]:
+    """List the nodes of a workflow."""
+    path = _query(_at(workflow, "nodes"), {"page": page, "limit": limit})
+    return Call("GET", path, list[model.Node])
+
+
+def get_node(workflow: str, node: str) -> Call[model.Node]:
+    """Show a node."""
+    return Call("GET", _at(workflow, "nodes", node), model.Node)
+
+
+def get_output(workflow: str, node: str) -> Call[model.Output]:
+    """Give what a node wrote."""
+    return Call("GET", _at(workflow, "nodes", node, "output"), model.Output)
+
+
+def get_artifact(workflow: str, node: str, name: str) -> Call[bytes]:
+    """Give an artifact as it is stored."""
+    return Call("GET", _at(workflow, "nodes", node, "artifacts", name), bytes)
+
+
+def get_yaml(workflow: str) -> Call[bytes]:
+    """Give the submitted text."""
+    return Call("GET", _at(workflow, "yaml"), bytes)
+
+
+def get_events(workflow: str, *, after: int = 0) -> Call[list[model.Event]]:
+    """Give what happened to a workflow."""
+    return Call("GET", _query(_at(workflow, "events"), {"after": after}), list[model.Event])
+
+
+def lint(text: str, *, project: str = "", strict: bool = True) -> Call[model.Report]:
+    """Look a text over."""
+    body: dict[str, Any] = {"workflow_yaml": text, "strict": strict}
+    if project:
+        body["project_id"] = project
+    return Call("POST", "/workflows/lint", model.Report, body)
+
+
+# --- administration -----------------------------------------------------------------------------
+
+
+def whoami() -> Call[model.Identity]:
+    """Tell whose token this is."""
+    return Call("GET", "/whoami", model.Identity)
+
+
+def list_projects() -> Call[list[model.Project]]:
+    """List projects."""
+    return Call("GET", "/projects", list[model.Project])
+
+
+def make_project(key: str, *, name: str = "", description: str = "") -> Call[model.Project]:
+    """Make a project."""
+    body = {"id": key, "name": name, "description": description}
+    return Call("POST", "/projects", model.Project, body)
+
+
+def delete_project(key: str) -> Call[None]:
+    """Remove a project."""
+    return Call("DELETE", f"/projects/{quote(key, safe='')}")
+
+
+def list_tokens() -> Call[list[model.Token]]:
+    """List tokens."""
+    return Call("GET", "/tokens", list[model.Token])
+
+
+def make_token(
+    name: str, role: str, *, project: str | None = None, expires_in: float | None = None
+) -> Call[model.Token]:
+    """Make a token."""
+    body = {"name": name, "role": role, "project_id": project, "expires_in": expires_in}
+    return Call("POST", "/tokens", model.Token, body)
+
+
+def delete_token(key: str) -> Call[None]:
+    """Remove a token."""
+    return Call("DELETE", f"/tokens/{quote(key, safe='')}")
+
+
+def read(call: Call[T], raw: bytes) -> T:
+    """Read the answer of a call that went well."""
+    if call.kind is bytes:
+        return raw  # type: ignore[return-value]
+    if call.kind is None:
+        return None  # type: ignore[return-value]
+    envelope = msgspec.json.decode(raw, type=_Envelope)
+    data: T = msgspec.json.decode(envelope.data, type=call.kind)
+    return data
+
+
+class _Envelope(msgspec.Struct):
+    data: msgspec.Raw

@@ -1,0 +1,190 @@
+"""What the server answers, as types. Fields that a newer server adds are passed over."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+
+class Submitted(msgspec.Struct, frozen=True, kw_only=True):
+    """A workflow that was just taken in."""
+
+    id: str
+    name: str
+    status: str
+    scheduler: str
+    created_at: datetime
+    queue_id: str | None = None
+    estimated_duration: float | None = None
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A workflow in a list."""
+
+    id: str
+    name: str
+    project_id: str
+    status: str
+    scheduler: str
+    progress: int
+    created_at: datetime
+    start_time: datetime | None = None
+    end_time: datetime | None = None
+    queue_id: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over."""
+        return self.status in {"succeeded", "failed", "error"}
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """A node of a workflow."""
+
+    id: str
+    name: str
+    display_name: str
+    type: str
+    status: str
+    phase: str
+    message: str = ""
+    template: str | None = None
+    cpu: float = 0.0
+    memory: int = 0
+    cpu_used: float = 0.0
+    memory_used: int = 0
+    start_time: datetime | None = None
+    end_time: datetime | None = None
+    duration: float | None = None
+    progress: int = 0
+    dependencies: list[str] = []
+    children: list[str] = []
+    boundary_id: str | None = None
+    inputs: dict[str, Any] | None = None
+    outputs: dict[str, Any] | None = None
+    attempts: int = 0
+    waiting_for: str | None = None
+
+
+class Workflow(Summary, frozen=True, kw_only=True):
+    """A workflow with its nodes."""
+
+    workflow_name: str
+    description: str = ""
+    created_by: str = ""
+    priority: int = 0
+    suspended: bool = False
+    message: str = ""
+    duration: float | None = None
+    estimated_duration: float | None = None
+    estimated_end_time: datetime | None = None
+    cpu_used: float = 0.0
+    memory_used: int = 0
+    nodes: list[Node] = []
+    nodes_total: int = 0
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node wrote."""
+
+    stdout: str
+    stderr: str
+    stdout_truncated: bool
+    stderr_truncated: bool
+    exit_code: int | None
+
+
+class LogLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a log."""
+
+    time: datetime
+    stream: str
+    container: str
+    text: str
+
+
+class Brief(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that changed."""
+
+    id: str
+    name: str
+    display_name: str
+    status: str
+    phase: str
+    progress: int
+    message: str = ""
+
+
+class Update(msgspec.Struct, frozen=True, kw_only=True):
+    """One message of a watch."""
+
+    workflow_id: str
+    status: str
+    progress: int
+    current_node: str | None
+    nodes: list[Brief]
+    message: str
+    timestamp: datetime
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with a text."""
+
+    path: str
+    message: str
+    line: int | None = None
+    column: int | None = None
+    code: str = ""
+    warning: bool = False
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong with a text."""
+
+    valid: bool
+    problems: list[Problem]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened to a workflow."""
+
+    number: int
+    at: datetime
+    kind: str
+    node: str
+    text: str
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True):
+    """A project."""
+
+    id: str
+    name: str
+    description: str = ""
+    created_at: datetime | None = None
+    created_by: str = ""
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """A token; ``token`` is the secret, which only the answer to its making holds."""
+
+    id: str
+    name: str
+    role: str
+    created_at: datetime
+    project_id: str | None = None
+    created_by: str = ""
+    expires_at: datetime | None = None
+    token: str = ""
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks."""
+
+    name: str
+    role: str
+    token_id: str
+    project_id: str | None = None
+    expires_at: datetime | None = None

@@ -1,0 +1,117 @@
+"""The typed client against a real server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.api_server import ADMIN, ApiServer, flow, shell, steps
+from tiphys.client import AsyncClient, Client, calls
+from tiphys.errors import ConflictError, NotFoundError, SpecError, UnauthenticatedError
+
+NOBODY = "wf-00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    with ApiServer(tmp_path_factory.mktemp("client")) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: ApiServer) -> Iterator[Client]:
+    with Client(f"http://127.0.0.1:{server.port}", ADMIN) as client:
+        yield client
+
+
+def test_a_workflow_from_submission_to_removal(client: Client) -> None:
+    made = client.do(calls.submit("hello", "default", steps(shell("a", "echo hi"))))
+
+    updates = list(client.watch(made.id))
+
+    assert updates[-1].status == "succeeded"
+    shown = client.do(calls.get_workflow(made.id))
+    assert shown.ended
+    node = next(each for each in shown.nodes if each.display_name == "a")
+    assert client.do(calls.get_output(made.id, node.id)).stdout == "hi\n"
+    assert [line.text for line in client.logs(made.id, node.id, follow=True)] == ["hi"]
+    assert client.do(calls.get_node(made.id, node.id)) == node
+    assert len(client.do(calls.list_nodes(made.id))) == 3
+    assert b'"echo hi"' in client.do(calls.get_yaml(made.id))
+    assert made.id in {each.id for each in client.do(calls.list_workflows(statuses=["succeeded"]))}
+    client.do(calls.delete_workflow(made.id, purge=True))
+    with pytest.raises(NotFoundError):
+        client.do(calls.get_workflow(made.id))
+
+
+def test_the_life_cycle(client: Client) -> None:
+    made = client.do(calls.submit("pause", "default", steps({"name": "p", "suspend": {}})))
+
+    client.do(calls.suspend(made.id))
+    client.do(calls.resume(made.id))
+    assert [each.status for each in client.watch(made.id)][-1] == "succeeded"
+    with pytest.raises(ConflictError):
+        client.do(calls.stop(made.id))
+    again = client.do(calls.resubmit(made.id))
+    client.do(calls.terminate(again.id))
+    assert [each.status for each in client.watch(again.id)][-1] == "failed"
+    assert client.do(calls.retry(again.id)).id == again.id
+    client.do(calls.delete_workflow(again.id))
+
+
+def test_errors_are_those_of_tiphys(server: ApiServer, client: Client) -> None:
+    with pytest.raises(SpecError) as wrong:
+        client.do(calls.submit("x", "default", "a: 1\nb: {]"))
+    assert wrong.value.problems[0].code == "parse_error"
+    assert wrong.value.problems[0].line == 2
+    with pytest.raises(NotFoundError):
+        list(client.watch(NOBODY))
+    with Client(f"http://127.0.0.1:{server.port}", "nobody") as stranger:
+        with pytest.raises(UnauthenticatedError):
+            stranger.do(calls.whoami())
+        with pytest.raises(UnauthenticatedError):
+            list(stranger.watch(NOBODY))
+
+
+def test_administration(client: Client) -> None:
+    project = client.do(calls.make_project("client-made", name="Made"))
+    token = client.do(calls.make_token("ci", "member", project=project.id, expires_in=60))
+
+    assert token.token
+    assert token.id in {each.id for each in client.do(calls.list_tokens())}
+    assert "client-made" in {each.id for each in client.do(calls.list_projects())}
+    assert client.do(calls.whoami()).role == "admin"
+    client.do(calls.delete_token(token.id))
+    client.do(calls.delete_project(project.id))
+    assert not client.do(calls.lint("a: 1")).valid
+
+
+def test_the_async_client_does_the_same(server: ApiServer) -> None:
+    async def use() -> tuple[str, int]:
+        async with AsyncClient(f"http://127.0.0.1:{server.port}", ADMIN) as client:
+            made = await client.do(calls.submit("async", "default", flow("true")))
+            last = [update async for update in client.watch(made.id)][-1]
+            many = await asyncio.gather(*(client.do(calls.get_workflow(made.id)) for _ in range(9)))
+            return last.status, len(many)
+
+    assert asyncio.run(use()) == ("succeeded", 9)
+
+
+def test_the_owner_of_a_data_directory_needs_no_settings(tmp_path: Path) -> None:
+    with ApiServer(tmp_path, environment={}) as server, Client.of(server.data) as client:
+        assert client.do(calls.whoami()).name == "admin"
+
+
+def test_a_kept_connection_that_was_closed_is_opened_anew(tmp_path: Path) -> None:
+    with ApiServer(tmp_path, "--port", "0") as server:
+        port = server.port
+        client = Client(f"http://127.0.0.1:{port}", ADMIN)
+        client.do(calls.whoami())
+        server.arguments = ("--port", str(port))
+        server.restart()
+
+        assert client.do(calls.whoami()).name == "admin"
+        client.close()
