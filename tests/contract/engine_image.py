@@ -118,6 +118,8 @@ def containers_of(engine: str, data: Path) -> list[str]:
 
 def remove_containers_of(engine: str, data: Path) -> None:
     """Remove what the tests of one data directory have left."""
-    found = containers_of(engine, data)
-    if found:
+    for _ in range(5):
+        found = containers_of(engine, data)
+        if not found:
+            return
         _call(engine, "rm", "--force", *found)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.contract.api_server import ADMIN, ApiServer
 from tiphys.api.app import all_routes
+from tiphys.api.server import Bind, listen
 
 
 def refused(folder: Path, *arguments: str, **environment: str) -> str:
@@ -34,6 +38,13 @@ def refused(folder: Path, *arguments: str, **environment: str) -> str:
     )
     assert done.returncode == 2, done.stderr
     return done.stderr
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_a_token_is_made_printed_once_and_kept_for_the_owner(tmp_path: Path) -> None:
@@ -82,6 +93,12 @@ def test_a_port_in_use_is_told(tmp_path: Path) -> None:
         said = refused(tmp_path / "two", "--port", str(server.port))
 
     assert "cannot listen on 127.0.0.1" in said
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    """Of a socket whose protocol is not named asyncio does not know that it is TCP."""
+    with listen(Bind(port=0)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 def test_the_address_is_left_for_clients_and_taken_away(tmp_path: Path) -> None:
@@ -171,3 +188,27 @@ def test_running_a_workflow_loads_nothing_of_the_server(tmp_path: Path) -> None:
     )
 
     assert done.stdout.splitlines()[-1:] == ["0 []"], done.stderr
+
+
+def test_a_token_that_asks_too_often_is_told_to_wait(tmp_path: Path) -> None:
+    with ApiServer(tmp_path, "--rate-limit", "1") as server:
+        other = server.make_token("viewer", None)
+        answers = [server.get("/whoami") for _ in range(20)]
+
+        refused = [answer for answer in answers if answer.status == 429]
+        assert refused
+        assert {answer.code for answer in refused} == {"rate_limited"}
+        assert refused[0].headers["retry-after"] == "1"
+        assert server.get("/whoami", token=other).status == 200
+
+
+def test_the_log_can_be_read_by_machines(tmp_path: Path) -> None:
+    server = ApiServer(tmp_path, "--log-format", "json")
+    try:
+        wait_until(lambda: any('"ready"' in line for line in server.lines))
+    finally:
+        server.stop()
+
+    entries = [json.loads(line) for line in server.lines]
+    assert entries[-1]["message"] == "ready"
+    assert {"time", "level", "logger", "message"} == set(entries[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.argo_server import ArgoServer, flow, names_of
+from tests.contract.argo_server import ArgoServer, flow, names_of, shell
 from tests.contract.test_argo_life import TEMPLATE
 from tiphys.api.argo import entries
 from tiphys.api.argo.feed import Feed
@@ -88,6 +88,22 @@ def test_a_template_of_another_project_cannot_be_run(server: ArgoServer) -> None
     request = {"resourceKind": "WorkflowTemplate", "resourceName": "theirs-alone"}
 
     answer = server.ask("POST", "/api/v1/workflows/default/submit", request, token="member")
+
+    assert (answer.status, answer.json["code"]) == (400, 3)
+
+
+def test_no_name_of_a_container_leads_to_the_logs_of_others(server: ArgoServer) -> None:
+    theirs = server.submit(flow(shell("echo canary")), "elsewhere")
+    uid = server.ended(theirs, "elsewhere")["metadata"]["uid"]
+    mine = server.submit(flow())
+    server.ended(mine)
+
+    answer = server.ask(
+        "GET",
+        f"/api/v1/workflows/default/{mine}/log",
+        token="member",
+        logOptions__container=f"../../{uid}/{uid}.1/main",
+    )
 
     assert (answer.status, answer.json["code"]) == (400, 3)
 

@@ -13,9 +13,9 @@ import random
 from pathlib import Path
 
 import pytest
+
 from tests.oracle.expression import generator
 from tests.oracle.expression.oracle import HERE, Answer, Question, ask, built_oracle, lines
-
 from tiphys.errors import ExpressionError
 from tiphys.spec.expression import compile_expression, evaluate_when, parse_depends
 from tiphys.spec.expression import regex as our_regex

@@ -22,6 +22,7 @@ from tiphys.api.deps import invalid
 from tiphys.api.guard import REQUEST_ID, Guard, Origins
 from tiphys.api.problems import RequestError, problem_response
 from tiphys.errors import TiphysError
+from tiphys.service.rate import RateLimit
 
 log = logging.getLogger("tiphys.api")
 _ROUTERS = (
@@ -42,9 +43,9 @@ _ABOUT = (
 )
 
 
-def build_app(context: ApiContext, origins: Origins) -> ASGIApp:
+def build_app(context: ApiContext, origins: Origins, rate: RateLimit) -> ASGIApp:
     """Put everything together."""
-    return Guard(build_routes(context), context, origins)
+    return Guard(build_routes(context), context, origins, rate)
 
 
 def build_routes(context: ApiContext) -> FastAPI:

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tiphys.api.context import IDENTITY, ApiContext
 from tiphys.api.problems import RequestError, problem_response
 from tiphys.errors import TiphysError, UnauthenticatedError
+from tiphys.service.rate import RateLimit
 
 REQUEST_ID = "tiphys.request"
 MAX_BODY = 2 * 1024 * 1024
@@ -91,8 +92,10 @@ def is_loopback(host: str) -> bool:
 class Guard:
     """The outermost part of the application."""
 
-    def __init__(self, app: ASGIApp, context: ApiContext, origins: Origins) -> None:
-        self._app, self._context, self._origins = app, context, origins
+    def __init__(
+        self, app: ASGIApp, context: ApiContext, origins: Origins, rate: RateLimit
+    ) -> None:
+        self._app, self._context, self._origins, self._rate = app, context, origins, rate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
@@ -117,6 +120,8 @@ class Guard:
         self._origins.check(connection)
         if scope["path"] not in PUBLIC:
             self._identify(connection, scope)
+            if not self._rate.allows(scope[IDENTITY].token):
+                raise RequestError("rate_limited", "too many requests with this token")
         if _STRANGE.search(scope["raw_path"]):
             raise RequestError("bad_id", "the path holds an id that no object can have")
         length = connection.headers.get("content-length", "0")

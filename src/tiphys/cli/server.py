@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-import sys
 from typing import Any
 
 import click
@@ -39,24 +37,34 @@ from tiphys.cli.inputs import data_folder, settings
 )
 @click.option("--tls-cert", "certificate", default="", metavar="FILE", help="For https.")
 @click.option("--tls-key", "key", default="", metavar="FILE", help="For https.")
-def command(config: str | None, **given: Any) -> int:
+@click.option(
+    "--rate-limit",
+    type=click.FloatRange(min=0),
+    default=1000.0,
+    envvar="TIPHYS_RATE_LIMIT",
+    show_default=True,
+    help="Requests a second that each token may send; 0: any number.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    envvar="TIPHYS_LOG_FORMAT",
+    show_default=True,
+    help="How the log on stderr is written.",
+)
+def command(config: str | None, log_format: str, **given: Any) -> int:
     """Run workflows as they come, until told to end; tasks outlive it and are taken up again.
 
     Serves the HTTP API. TIPHYS_ADMIN_TOKEN (or …_FILE) sets the first admin's token; without it
     one is made, printed once and kept in the data directory.
     """
     from tiphys.api.server import Bind, Front  # noqa: PLC0415
+    from tiphys.cli.server_log import open_log  # noqa: PLC0415
     from tiphys.control.server import Quiet, serve  # noqa: PLC0415
 
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="tiphys server: %(levelname)s %(message)s"
-    )
+    say = open_log(log_format)
     read = settings(config)
-    front = Front(Bind(**given), read, os.environ, _say)
-    asyncio.run(serve(data_folder(), read, Quiet(_say), lambda: _say("ready"), front))
+    front = Front(Bind(**given), read, os.environ, say)
+    asyncio.run(serve(data_folder(), read, Quiet(say), lambda: say("ready"), front))
     return 0
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"tiphys server: {text}\n")
-    sys.stderr.flush()

@@ -28,8 +28,10 @@ from tiphys.scheduling.reason import (
     NoServer,
     ParallelismReached,
     Paused,
+    PoolFull,
     Reason,
     Starting,
+    WorkflowNotAdmitted,
     WorkflowSuspended,
 )
 from tiphys.spec import model
@@ -121,7 +123,13 @@ def _queued(run: Run, node: Node, scheduler: Scheduler | None, now: float) -> Wa
     if scheduler is None:
         return Wait(NoServer())
     found = scheduler.reason(WorkId(attempt_id(run, node.ours.attempt)), now)
-    return found or Wait(Starting())
+    if found is None:
+        return Wait(Starting())
+    reason = found.reason
+    if isinstance(reason, WorkflowNotAdmitted | PoolFull):
+        # The scheduler knows runs by their uid, people by their name.
+        reason = msgspec.structs.replace(reason, workflow=run.name)
+    return Wait(reason, found.expected_start)
 
 
 def _own_reason(run: Run, node: Node, holders: Holders) -> Reason | None:

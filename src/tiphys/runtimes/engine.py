@@ -31,6 +31,8 @@ from tiphys.spec import model
 
 PATIENCE = 120.0
 """Seconds that one call of the engine may take."""
+REMOVALS = 3
+"""Tries to remove a container: the engine may still be clearing up after it."""
 RUN_FOLDER = "/var/run/argo"
 PASSED = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _PULL = {"Always": "always", "Never": "never", "IfNotPresent": "missing"}
@@ -192,7 +194,9 @@ class Engine:
     def remove(self, attempt: Attempt) -> None:
         """Delete the containers of an attempt whose end is on record."""
         names = [self.container(attempt.id, run.name) for run in attempt.containers]
-        self.call(*self._dialect.remove, "--volumes", *names)
+        for _ in range(REMOVALS):
+            if self.call(*self._dialect.remove, "--volumes", *names).returncode == 0:
+                return
 
     def copy_out(self, container: str, path: str, target: Path) -> subprocess.CompletedProcess[str]:
         """Copy what a container has at ``path``."""

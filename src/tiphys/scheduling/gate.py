@@ -131,6 +131,8 @@ class Gate:
         guest = self._guests[facts.workflow]
         work, cut = self._work(guest, facts)
         if guest.choice.unit is Unit.LAYER and facts.layer:
+            if work.queue not in self._scheduler.queues.leaves():
+                return NoSuchQueue(work.queue), cut
             key = (facts.workflow, facts.layer)
             self._layers.setdefault(key, []).append(work)
             self._gathered[work.id] = key

@@ -31,12 +31,16 @@ class Preemption(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The preemption in words."""
+        return self.told(self.victim, self.beneficiary)
+
+    def told(self, victim: str, beneficiary: str) -> str:
+        """The preemption in words, with names that people know."""
         why = {
             Rule.PRIORITY: "it has a higher priority in the same queue",
             Rule.RECLAIM: "its queue is owed what the victim's queue borrowed",
             Rule.SLA: "it is about to miss the service level of its queue",
         }[self.rule]
-        return f"{self.victim} stops for {self.beneficiary}: {why}"
+        return f"{victim} stops for {beneficiary}: {why}"
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from tiphys.engine import event as ev
 from tiphys.engine.command import LockName
 from tiphys.engine.lifecycle import step, take_effects
 from tiphys.engine.run import Run
-from tiphys.scheduling import Resources, Scheduler
+from tiphys.scheduling import Resources, Scheduler, Work, WorkId
 from tiphys.scheduling.gate import Gate
 from tiphys.testing.flow import flow
 from tiphys.testing.harness import NOON, load
@@ -29,9 +29,9 @@ def begun(templates: str, *, spec: str = "") -> tuple[Run, list[cm.Command]]:
     return run, list(take_effects(run).commands)
 
 
-def queued(run: Run, commands: list[cm.Command], cpu: int = 1) -> Scheduler:
-    """Let the run's leaves wait in a scheduler."""
-    scheduler = Scheduler(Resources(cpu=cpu * 1000, pods=100))
+def queued(run: Run, commands: list[cm.Command], *, on: Scheduler | None = None) -> Scheduler:
+    """Let the run's leaves wait in a scheduler, of one core unless it is given."""
+    scheduler = on or Scheduler(Resources(cpu=1000, pods=100))
     gate = Gate(scheduler)
     gate.open(run.uid, choice_of(run), run.created_at)
     for command in commands:
@@ -69,6 +69,23 @@ def test_a_node_in_line_waits_for_what_the_scheduler_says() -> None:
     assert row["node"] == run.node_id("wf.b")
     assert row["phase"] == "Pending"
     assert row["data"] == {"type": "NoCapacity", "resource": "cpu", "asked": 1000, "free": 0}
+
+
+def test_a_workflow_that_waits_as_a_whole_is_called_by_its_name() -> None:
+    text = flow(BIG).replace(
+        "metadata: {name: wf}",
+        "metadata: {name: wf, annotations: {kueue.k8s.io/max-resources: cpu=2}}",
+    )
+    run = load(text)
+    step(run, ev.RunStarted(at=NOON))
+    scheduler = Scheduler(Resources(cpu=2000, pods=10))
+    scheduler.adopt(Work(id=WorkId("x"), requests=Resources(cpu=1000)), NOON)
+
+    rows = explain_run(run, queued(run, list(take_effects(run).commands), on=scheduler), NOON)
+
+    assert texts(rows)["wf.a"] == (
+        "workflow wf waits to be admitted as a whole: needs 2 cpu, the machine has 1 cpu free"
+    )
 
 
 def test_a_task_without_a_node_waits_for_what_it_depends_on() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from tiphys.errors import InvalidInputError, NotFoundError
 from tiphys.service.access import Identity, Role
 from tiphys.store import WorkflowRow
 
+_NUMBER = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 MAX_BODY = 2 * 1024 * 1024
 _LARGE = 64 * 1024
 """Bodies beyond this are read beside the loop."""
@@ -56,10 +58,9 @@ class Call:
         text = self.text(name)
         if not text:
             return None
-        try:
-            return int(text)
-        except ValueError:
-            raise InvalidInputError(f"{name} must be a whole number, not {text[:60]!r}") from None
+        if not _NUMBER.fullmatch(text):
+            raise InvalidInputError(f"{name} must be a whole number, not {text[:60]!r}")
+        return int(text)
 
     def moment(self, name: str) -> float | None:
         """Read a query parameter as a time."""
@@ -112,7 +113,9 @@ class Call:
 def decode(data: bytes) -> Any:
     """Read JSON, strictly: a key that is there twice is an error, as is what is no UTF-8."""
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse)
+        text = data.decode("utf-8")
+        msgspec.json.decode(text)  # It alone refuses halves of surrogate pairs.
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except UnicodeDecodeError:
         raise _unreadable("it is not UTF-8") from None
     except RecursionError:
@@ -142,7 +145,7 @@ def read_moment(name: str, text: str) -> float | None:
     """Read RFC 3339; None where there is nothing."""
     if not text:
         return None
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is not None:
             return moment.timestamp()

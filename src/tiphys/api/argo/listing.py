@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ from tiphys.store import Store, WorkflowFilter, WorkflowSummary
 
 PAGE = 200
 CHUNK = 64 * 1024
+_TOKEN = re.compile(r"(?P<place>[0-9]{1,15})(@(?P<moment>[0-9.e+]{1,30})?)?", re.ASCII)
 _FIELD = "listOptions.fieldSelector"
 
 
@@ -133,11 +135,10 @@ def read_query(call: Call, namespace: str, *, phases: tuple[str, ...] = ()) -> Q
 def _read_token(token: str) -> tuple[int, float | None]:
     if not token:
         return 0, None
-    place, _, moment = token.partition("@")
-    try:
-        return max(0, int(place)), float(moment) if moment else None
-    except ValueError:
-        raise InvalidInputError("listOptions.continue is not a token of ours") from None
+    found = _TOKEN.fullmatch(token)
+    if found is None:
+        raise InvalidInputError("listOptions.continue is not a token of ours")
+    return int(found["place"]), float(found["moment"]) if found["moment"] else None
 
 
 def matching(store: Store, query: Query) -> Iterator[tuple[int, WorkflowSummary]]:

@@ -19,10 +19,10 @@ from tiphys.api.argo.feed import Feed
 from tiphys.api.argo.show import nodes_of
 from tiphys.api.argo.stream import ALIVE, Frames, reply_stream
 from tiphys.api.problems import RequestError
-from tiphys.core.name import pod_name
+from tiphys.core.name import is_dns1123_label, pod_name
 from tiphys.engine.node import Node
 from tiphys.engine.selector import template_of
-from tiphys.errors import NotFoundError
+from tiphys.errors import InvalidInputError, NotFoundError
 from tiphys.runtimes.logs import LogLine, LogReader
 from tiphys.service.access import Role
 from tiphys.spec.expression.fault import Fault
@@ -97,15 +97,20 @@ def read_wanted(call: Call) -> Wanted:
     since = call.moment(f"{_PREFIX}sinceTime") or float(
         call.number(f"{_PREFIX}sinceTime.seconds") or 0
     )
+    container = call.text(f"{_PREFIX}container")
+    if container and not is_dns1123_label(container):
+        # It becomes part of a path.
+        raise InvalidInputError(f"{container[:60]!r} cannot be the name of a container")
+    tail = call.number(f"{_PREFIX}tailLines")
     seconds = call.number(f"{_PREFIX}sinceSeconds")
     if seconds is not None:
         since = call.context.host.clock.now() - seconds
     return Wanted(
         pod=call.path("pod") or call.text("podName"),
-        container=call.text(f"{_PREFIX}container"),
+        container=container,
         grep=grep,
         since=since,
-        tail=call.number(f"{_PREFIX}tailLines"),
+        tail=None if tail is None or tail < 0 else tail,
         timestamps=call.flag(f"{_PREFIX}timestamps"),
         follow=call.flag(f"{_PREFIX}follow"),
     )

@@ -6,6 +6,7 @@ namespaces changes them. Their version is the time of their last change.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -201,6 +202,6 @@ def _has(labels: Mapping[str, str], name: str, values: tuple[str, ...] | None) -
 
 
 def _place(token: str) -> int:
-    if token and not token.isdigit():
+    if not re.fullmatch("[0-9]{0,15}", token):
         raise InvalidInputError("listOptions.continue is not a token of ours")
     return int(token or 0)

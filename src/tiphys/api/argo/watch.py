@@ -7,6 +7,7 @@ A workflow that comes to match the selectors is ``ADDED``, one that ceases to (o
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -184,5 +185,5 @@ def open_watch(call: Call, namespace: str) -> Watch:
     # Labels change while one watches: what counts is looked at for each change.
     query.wanted = WorkflowFilter(namespace=query.wanted.namespace)
     version = call.text("listOptions.resourceVersion")
-    since = int(version) / 1000 if version.isdigit() else 0.0
+    since = int(version) / 1000 if re.fullmatch("[0-9]{1,15}", version) else 0.0
     return Watch(call.context.store, query, requirements, only, since)

@@ -1,0 +1,132 @@
+"""The scheduler as the loop sees it: runs and nodes in, a plan out.
+
+Joins the gate, the scheduler, what was learnt of durations and what is foreseen of each run. Like
+these it has no clock and does nothing itself: the loop performs the plan and puts what was learnt
+on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tiphys.control.explain import explain_run
+from tiphys.control.foresight import Foresight
+from tiphys.control.placing import choice_of, facts_of, foresight_of, observe_node
+from tiphys.engine.command import StartNode
+from tiphys.engine.node import Node
+from tiphys.engine.run import Run
+from tiphys.scheduling import Plan, QueueTree, Resources, Scheduler, WorkId
+from tiphys.scheduling.estimate import KIND, Memory
+from tiphys.scheduling.gate import Gate
+from tiphys.scheduling.placement import Facts
+from tiphys.scheduling.reason import text
+from tiphys.store import ObjectRow
+
+
+class Planning:
+    """What waits, what runs, and what is expected of it."""
+
+    def __init__(
+        self, capacity: Resources, tree: QueueTree | None = None, stored: Iterable[ObjectRow] = ()
+    ) -> None:
+        self.scheduler = Scheduler(capacity, tree)
+        self.memory = Memory((row.name, row.body) for row in stored if row.kind == KIND)
+        self._gate = Gate(self.scheduler)
+        self._foreseen: dict[str, Foresight] = {}
+        self._paused: set[str] = set()
+
+    # -- nodes -------------------------------------------------------------------------------
+
+    def submit(self, run: Run, command: StartNode, now: float) -> tuple[str, tuple[str, ...]]:
+        """Let a node wait for its turn; say why it never can ("" where it can), and warn.
+
+        Raises InvalidInputError where the run's metadata or the node's requests make no sense.
+        """
+        warnings = self._open(run)
+        if run.uid in self._paused:
+            self._paused.discard(run.uid)
+            self._gate.resumed(run.uid)
+        refusal, cut = self._gate.submit(self._facts(run, command, now))
+        name = run.nodes[command.node].template_name
+        warnings += tuple(f"{name} {each}: cut down to fit" for each in cut)
+        return "" if refusal is None else text(refusal), warnings
+
+    def adopt(self, run: Run, command: StartNode, now: float) -> None:
+        """Account a node as running: an earlier process let it in."""
+        self._open(run)
+        self._gate.adopt(self._facts(run, command, now), now)
+
+    def withdraw(self, attempt: str) -> None:
+        """Forget an attempt that waits."""
+        self._gate.withdraw(WorkId(attempt))
+
+    def finished(self, attempt: str) -> None:
+        """An attempt has ended, or was stopped."""
+        self.scheduler.finished(WorkId(attempt))
+
+    def _open(self, run: Run) -> tuple[str, ...]:
+        if run.uid in self._gate:
+            return ()
+        # A queue that does not exist is told by the first node that is submitted to it.
+        _, cut = self._gate.open(run.uid, choice_of(run), run.created_at)
+        self._foreseen[run.uid] = foresight_of(run, self.memory)
+        return tuple(f"{run.name} {each}: cut down to fit" for each in cut)
+
+    def _facts(self, run: Run, command: StartNode, now: float) -> Facts:
+        return facts_of(run, command, now, self.memory, self._foreseen[run.uid])
+
+    # -- runs --------------------------------------------------------------------------------
+
+    def idle(self, run: Run, now: float) -> None:
+        """Nothing of the run waits or runs: it is over, or pauses."""
+        if run.ended:
+            self._gate.ended(run.uid)
+            self._paused.discard(run.uid)
+            self._foreseen.pop(run.uid, None)
+        elif run.uid in self._gate and run.uid not in self._paused:
+            self._paused.add(run.uid)
+            self._gate.paused(run.uid, now)
+
+    def expected_seconds(self, run: Run) -> float | None:
+        """How long the whole run will take; None where parts of it never ran."""
+        known = self._foreseen.get(run.uid)
+        return (known or foresight_of(run, self.memory)).seconds()
+
+    def explain(
+        self, run: Run, now: float, holders: Mapping[str, Sequence[str]] | None = None
+    ) -> list[dict[str, Any]]:
+        """Why nodes of the run wait (``control.explain``)."""
+        return explain_run(run, self.scheduler, now, holders=holders)
+
+    # -- the plan ----------------------------------------------------------------------------
+
+    def plan(self, now: float) -> Plan:
+        """Decide what starts and stops now."""
+        self._gate.advance(now)
+        self._gate.flush()
+        return self.scheduler.plan(now)
+
+    def wake_at(self) -> float | None:
+        """When a plan may differ without any event."""
+        return self._gate.wake_at()
+
+    def queues_changed(self, tree: QueueTree) -> None:
+        """Follow a change of queues; plan again afterwards."""
+        self.scheduler.queues_changed(tree)
+        self._gate.queues_changed()
+
+    # -- what is learnt ----------------------------------------------------------------------
+
+    def observe(self, run: Run, node: Node) -> None:
+        """Learn from a node that has ended."""
+        observe_node(run, node, self.memory)
+
+    def learnt(self, now: float, *, last: bool = False) -> list[ObjectRow]:
+        """Give what is to be put on record, now and then; ``last``: all that is left."""
+        if not last and not self.memory.due(now):
+            return []
+        return [
+            ObjectRow(kind=KIND, namespace="", name=name, body=body, at=now)
+            for name, body in self.memory.take_changed(now)
+        ]
