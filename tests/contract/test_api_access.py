@@ -41,6 +41,7 @@ OWN_VIEW = {
     "GET /openapi.json",
     "POST /api/v1/tickets",
     "POST /api/v1/tokens",
+    "POST /api/v1/workflows/simulate",
 }
 """What shows each token its own, or what all may see; its own tests tell about foreign objects."""
 ADMIN_READS = {"GET /api/v1/tokens", "GET /api/v1/audit"}
@@ -98,6 +99,7 @@ class World(NamedTuple):
                 "workflow_yaml": flow("true"),
             },
             "/api/v1/workflows/lint": {"workflow_yaml": flow("true"), "project_id": "argonauts"},
+            "/api/v1/workflows/simulate": {"workflow_yaml": flow("true")},
             "/api/v1/templates": {"template_yaml": TEMPLATE, "project_id": "argonauts"},
             "/api/v1/cluster-templates": {
                 "template_yaml": TEMPLATE.replace("WorkflowT", "ClusterWorkflowT")

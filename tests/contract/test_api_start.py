@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
+import shutil
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -13,7 +16,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.contract.api_server import ADMIN, ApiServer
+import pytest
+from websockets.sync.client import connect
+
+from tests.contract.api_server import ADMIN, ApiServer, steps
 from tiphys.api.app import all_routes
 from tiphys.api.server import Bind, listen
 
@@ -212,3 +218,41 @@ def test_the_log_can_be_read_by_machines(tmp_path: Path) -> None:
     entries = [json.loads(line) for line in server.lines]
     assert entries[-1]["message"] == "ready"
     assert {"time", "level", "logger", "message"} == set(entries[0])
+
+
+def test_a_certificate_makes_it_https(tmp_path: Path) -> None:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+        + ["-keyout", str(key), "-out", str(certificate), "-subj", "/CN=127.0.0.1"]
+        + ["-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True,
+        capture_output=True,
+    )
+    with ApiServer(tmp_path, "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
+        context = ssl.create_default_context(cafile=str(certificate))
+        connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context)
+        connection.request("GET", "/healthz")
+
+        assert connection.getresponse().status == 200
+        connection.close()
+        assert "https://127.0.0.1:" in server.said
+
+
+def test_a_certificate_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    said = refused(tmp_path, "--port", "0", "--tls-cert", str(tmp_path / "none"))
+
+    assert "--tls-cert" in said
+
+
+def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:
+    with ApiServer(tmp_path) as server:
+        workflow = server.submit(steps({"name": "pause", "suspend": {}}))
+        address = f"ws://127.0.0.1:{server.port}/api/v1/workflows/{workflow}/watch"
+        with connect(address, additional_headers={"Authorization": f"Bearer {ADMIN}"}) as stream:
+            stream.recv(timeout=30)
+
+            assert server.stop() == 0

@@ -439,6 +439,18 @@ def test_lint_lists_all_problems_with_their_places(server: ApiServer) -> None:
     assert good["valid"] is True
 
 
+def test_a_simulation_predicts_the_schedule(server: ApiServer) -> None:
+    text = steps(shell("a", "true"), shell("b", "true"))
+
+    found = server.post("/workflows/simulate", {"workflow_yaml": text, "default_seconds": 30}).data
+
+    shapes.Simulation.model_validate(found)
+    assert found["report"]["makespan"] == 60
+    assert [(bar["start"], bar["end"]) for bar in found["gantt"]] == [(0, 30), (30, 60)]
+    wrong = server.post("/workflows/simulate", {"workflow_yaml": "a: ["})
+    assert (wrong.status, wrong.code) == (400, "parse_error")
+
+
 def test_workflows_outlive_the_server(tmp_path: Path) -> None:
     with ApiServer(tmp_path) as server:
         done = server.submit(flow("true"))

@@ -175,3 +175,13 @@ def test_a_watch_from_a_lists_version_does_not_repeat_what_had_ended(server: Arg
         name = server.submit(flow(labels={"lab": "since"}))
 
         assert next(events_of(response))["object"]["metadata"]["name"] == name
+
+
+def test_a_stream_with_nothing_to_tell_yet_begins_with_a_bare_colon(server: ArgoServer) -> None:
+    suspended = {**flow(), "spec": {**flow()["spec"], "suspend": True}}
+    name = server.submit(suspended)
+
+    with server.open("GET", f"{NS}/{name}/log", accept=SSE, logOptions__follow="true") as response:
+        assert response.readline() == b":\n"
+        server.ask("PUT", f"{NS}/{name}/terminate", {})
+        assert read_logs(response) == []

@@ -10,13 +10,14 @@ from starlette.requests import HTTPConnection
 from tiphys.api.feeds import Feeds
 from tiphys.api.metrics import Metrics
 from tiphys.config import Config
-from tiphys.control.host import Host
+from tiphys.control.host import Host, machine_capacity
 from tiphys.control.service import Service
 from tiphys.errors import UnauthenticatedError
 from tiphys.service.access import Identity
 from tiphys.service.artifacts import ArtifactShelf
 from tiphys.service.audit import Audit
 from tiphys.service.cabinet import Cabinet
+from tiphys.service.imagine import Imagination
 from tiphys.service.projects import Projects
 from tiphys.service.submission import Intake
 from tiphys.service.templates import Templates
@@ -45,6 +46,7 @@ class ApiContext:
     intake: Intake
     templates: Templates
     artifacts: ArtifactShelf
+    imagination: Imagination
 
     @property
     def store(self) -> Store:
@@ -89,4 +91,5 @@ def build_context(
         intake=Intake(host, defaults.spec if defaults else None, config),
         templates=Templates(host, cabinet),
         artifacts=ArtifactShelf(host, config),
+        imagination=Imagination(dict(machine_capacity(config).items)),
     )

@@ -53,6 +53,26 @@ def lint(
     return answer({"valid": not linting.has_errors(problems), "problems": shown})
 
 
+@first.post(
+    "/simulate",
+    summary="Predict a schedule",
+    responses=answers(Envelope[shapes.Simulation], 403, 415, 422),
+    openapi_extra=takes(shapes.Simulate),
+)
+async def simulate(
+    context: Context,
+    who: Who,
+    body: Annotated[shapes.Simulate, Depends(body_of(shapes.Simulate))],
+) -> Response:
+    """Play a workflow through on this machine's capacity, with nothing else on it; none is run."""
+    who.require(Role.MEMBER, who.project)
+    return answer(
+        await context.imagination.simulate(
+            body.workflow_yaml, body.parameters, body.default_seconds
+        )
+    )
+
+
 @first.get("/compare", summary="Compare two workflows", responses=answers(Envelope[dict[str, Any]]))
 def compare(context: Context, who: Who, a: str, b: str) -> Response:
     """Give the difference of specs and parameters, and the durations node by node."""

@@ -79,9 +79,14 @@ class Front:
         bound = replace(self.bind, port=listener.getsockname()[1])
         origins = Origins(bound.host, bound.allowed_hosts)
         app = build_app(context, origins, RateLimit(bound.rate_limit, time.monotonic))
-        server = _Server(_settings(app, bound))
+        try:
+            server = _Server(_settings(app, bound))
+        except BaseException:
+            listener.close()
+            raise
         lag = asyncio.create_task(context.metrics.measure())
         serving = asyncio.create_task(server.serve(sockets=[listener]))
+        serving.add_done_callback(self._ended)
         with _noted(host.data / ADDRESS_FILE, bound.url()):
             self.say(f"listening on {bound.url()}")
             try:
@@ -91,6 +96,10 @@ class Front:
                 lag.cancel()
                 await serving
                 await context.cabinet.close()
+
+    def _ended(self, serving: asyncio.Task[None]) -> None:
+        if not serving.cancelled() and serving.exception() is not None:
+            self.say(f"the HTTP server broke down: {serving.exception()!r}")
 
     def _admit(self, context: ApiContext, data: Path) -> None:
         given = given_admin_token(self.environment)
@@ -109,7 +118,7 @@ class Front:
 
 
 def _settings(app: object, bind: Bind) -> uvicorn.Config:
-    return uvicorn.Config(
+    settings = uvicorn.Config(
         app,  # type: ignore[arg-type]
         ws="websockets-sansio",
         ws_max_size=64 * 1024,
@@ -122,6 +131,12 @@ def _settings(app: object, bind: Bind) -> uvicorn.Config:
         ssl_certfile=bind.certificate or None,
         ssl_keyfile=bind.key or None,
     )
+    try:
+        settings.load()  # Now, so that a certificate that cannot be used is told.
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigError(f"--tls-cert {bind.certificate}: {reason}") from error
+    return settings
 
 
 def listen(bind: Bind) -> socket.socket:

@@ -202,6 +202,18 @@ class Lint(Strict):
     strict: bool = True
 
 
+class Simulate(Strict):
+    """A workflow to play through; all templates that it needs stand in the text."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"workflow_yaml": EXAMPLE_YAML, "default_seconds": 30}]}
+    )
+
+    workflow_yaml: str = Field(min_length=1)
+    parameters: Parameters = Field(default_factory=dict)
+    default_seconds: float = Field(60.0, gt=0, le=1e9, description="What a task takes.")
+
+
 class TemplateText(Strict):
     """A WorkflowTemplate or ClusterWorkflowTemplate as YAML."""
 
@@ -397,6 +409,25 @@ class Report(BaseModel):
 
     valid: bool
     problems: list[Mistake]
+
+
+class SimulatedTask(BaseModel):
+    """When a task would run, in seconds from the submission."""
+
+    id: str
+    workflow: str
+    queue: str
+    ready: float
+    start: float
+    end: float
+    preempted: int
+
+
+class Simulation(BaseModel):
+    """The predicted schedule."""
+
+    report: dict[str, Any]
+    gantt: list[SimulatedTask]
 
 
 class ProjectShape(BaseModel):

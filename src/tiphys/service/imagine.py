@@ -1,0 +1,91 @@
+"""Simulations for strangers: in a process of their own, which is ended when it takes too long.
+
+A workflow of a few lines can keep the engine busy for minutes, and the server has one loop.
+``python -m tiphys.service.imagine`` is the other side: a request on stdin, the outcome on stdout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from tiphys.errors import InvalidInputError, Problem, SpecError, TiphysError
+
+PATIENCE = 30.0
+AT_ONCE = 2
+
+
+class Imagination:
+    """Plays workflows through, few at a time."""
+
+    def __init__(self, capacity: Mapping[str, int]) -> None:
+        self._capacity = dict(capacity)
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def simulate(self, text: str, parameters: Mapping[str, str], seconds: float) -> Any:
+        """Give report and bars; raise SpecError for a text that cannot be used."""
+        request = {
+            "capacity": self._capacity,
+            "text": text,
+            "parameters": dict(parameters),
+            "seconds": seconds,
+        }
+        async with self._turns:
+            answer = await _ask(json.dumps(request).encode())
+        if "problems" in answer:
+            raise SpecError([Problem(**each) for each in answer["problems"]])
+        if "error" in answer:
+            raise InvalidInputError(answer["error"])
+        return answer["data"]
+
+
+async def _ask(request: bytes) -> dict[str, Any]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        __name__,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        out, _ = await asyncio.wait_for(process.communicate(request), PATIENCE)
+    except TimeoutError:
+        raise InvalidInputError(f"the simulation took more than {PATIENCE:g} s") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise InvalidInputError("the simulation came to no end: the workflow is too large")
+    answer: dict[str, Any] = json.loads(out)
+    return answer
+
+
+def _played(request: Mapping[str, Any]) -> dict[str, Any]:
+    from tiphys.scheduling import Resources  # noqa: PLC0415
+    from tiphys.simulate.command import Load, simulate  # noqa: PLC0415
+
+    load = Load(
+        files=[("workflow.yaml", request["text"].encode())],
+        parameters=request["parameters"],
+        default_seconds=request["seconds"],
+    )
+    try:
+        return {"data": simulate(Resources(request["capacity"]), load).to_dict()}
+    except SpecError as error:
+        return {"problems": [_plain(each) for each in error.problems if not each.warning]}
+    except TiphysError as error:
+        return {"error": str(error)}
+
+
+def _plain(problem: Problem) -> dict[str, Any]:
+    names = ("code", "message", "path", "line", "column", "file", "hint")
+    return {name: getattr(problem, name) for name in names}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_played(json.load(sys.stdin))))
