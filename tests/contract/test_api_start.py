@@ -224,16 +224,22 @@ def test_a_certificate_makes_it_https(tmp_path: Path) -> None:
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("there is no openssl to make a certificate with")
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-        + ["-keyout", str(key), "-out", str(certificate), "-subj", "/CN=127.0.0.1"]
-        + ["-addext", "subjectAltName=IP:127.0.0.1"],
-        check=True,
-        capture_output=True,
-    )
-    with ApiServer(tmp_path, "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
-        context = ssl.create_default_context(cafile=str(certificate))
+    certificate, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    words = [
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=127.0.0.1",
+    ]
+    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    subprocess.run([openssl, *words], check=True, capture_output=True)
+    with ApiServer(tmp_path, "--tls-cert", certificate, "--tls-key", key) as server:
+        context = ssl.create_default_context(cafile=certificate)
         connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context)
         connection.request("GET", "/healthz")
 

@@ -290,6 +290,38 @@ def test_the_submitted_text_comes_back_as_it_was(server: ApiServer) -> None:
     assert b"kind: Workflow" in server.get(f"/workflows/{copy}/yaml").raw
 
 
+def test_secrets_that_come_with_a_text_are_not_shown_again(server: ApiServer) -> None:
+    canary = "canary-of-a-secret"
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "kept"},
+        "stringData": {"word": canary},
+    }
+    text = json.loads(flow('[ "$WORD" = canary-of-a-secret ]'.replace("canary", "can''ary")))
+    text["spec"]["templates"][0]["container"]["env"] = [
+        {"name": "WORD", "valueFrom": {"secretKeyRef": {"name": "kept", "key": "word"}}}
+    ]
+    workflow = server.submit(f"{json.dumps(secret)}\n---\n{json.dumps(text)}")
+    assert server.wait(workflow)["status"] == "succeeded"
+
+    paths = ("", "/nodes", "/yaml", "/graph", "/timeline", "/events")
+    seen = b"".join(server.get(f"/workflows/{workflow}{path}").raw for path in paths)
+
+    assert canary.encode() not in seen
+    for path in server.data.glob("tiphys.db*"):
+        assert canary.encode() not in path.read_bytes()
+
+
+def test_a_resubmitted_workflow_does_not_take_its_originals_key(server: ApiServer) -> None:
+    key = {"Idempotency-Key": "resubmitted"}
+    first = server.submit(flow("true"), headers=key)
+    server.wait(first)
+    server.post(f"/workflows/{first}/resubmit")
+
+    assert server.submit(flow("true"), headers=key) == first
+
+
 def test_graph_and_timeline_show_plan_and_course(server: ApiServer) -> None:
     text = {
         "apiVersion": "argoproj.io/v1alpha1",

@@ -64,16 +64,17 @@ async def submit(
     project = await find_project(context, who, body.project_id)
     order = _order(body, who, project)
     if idempotency_key is None:
-        row, new = await context.intake.submit(order), True
+        taken = await context.intake.submit(order)
     else:
         key = hashlib.sha256(f"{project}\0{idempotency_key}".encode()).hexdigest()[:40]
         digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
-        row, new = await context.intake.submit_once(order, key, digest)
-    if new:
-        await context.audit.note_workflow(who, "submit", row, source=body.workflow_yaml)
+        taken = await context.intake.submit_once(order, key, digest)
+    row = taken.row
+    if taken.new:
+        await context.audit.note_workflow(who, "submit", row, source=taken.text)
     data = {
         **summary(row),
-        "status": "pending" if new else status_of(row.phase),
+        "status": "pending" if taken.new else status_of(row.phase),
         "estimated_duration": context.intake.estimate(project, shown_name(row)),
     }
     return answer(data, status=201)

@@ -23,6 +23,8 @@ import msgspec
 from tiphys.config import Config
 from tiphys.control.artifact import Artifacts
 from tiphys.control.loop import Control, Watcher
+from tiphys.control.planning import Planning
+from tiphys.control.queues import Queues
 from tiphys.control.record import Ledger, row_of
 from tiphys.control.recover import revive
 from tiphys.control.secrets import SecretFolder, secret_values
@@ -38,6 +40,7 @@ from tiphys.runtimes.inline import InlineRuntime
 from tiphys.runtimes.local import LocalRuntime
 from tiphys.runtimes.router import RouterRuntime
 from tiphys.scheduling import Resources
+from tiphys.scheduling.estimate import KIND as ESTIMATE
 from tiphys.spec.library import Library
 from tiphys.spec.model import ObjectMeta
 from tiphys.spec.parse import Bundle, Parsed
@@ -96,14 +99,21 @@ class Host:
         control: Control,
         *,
         resources: HostResources,
+        queues: Queues,
     ) -> None:
         self.data = data
+        self.queues = queues
         self._resources = resources
         self.store = store
         self.control = control
         self.clock = SystemClock()
         self._ledger = ledger
         self._loop: asyncio.Task[None] | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the loop puts on record."""
+        return self._ledger
 
     @property
     def library(self) -> Library:
@@ -250,14 +260,19 @@ async def hosting(
             resources=resources, artifacts=artifacts, allow=config.egress.get("allow", ())
         )
         runtime = RouterRuntime(local, inline)
+        capacity = machine_capacity(config)
+        queues = Queues(store, config.queue_list(), capacity)
+        tree, warning = queues.tree()
+        if warning:
+            watcher.note(warning)
         control = Control(
             ledger=ledger,
             runtime=runtime,
-            capacity=machine_capacity(config),
+            planning=Planning(capacity, tree, store.objects(ESTIMATE)),
             clock=SystemClock(),
             watcher=watcher,
         )
-        host = Host(data, store, ledger, control, resources=resources)
+        host = Host(data, store, ledger, control, resources=resources, queues=queues)
         await control.open()
         if local.notice:
             watcher.note(local.notice)

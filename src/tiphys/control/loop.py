@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
+from tiphys.control.explain import lock_holders
 from tiphys.control.locks import LockTable, Waiting
+from tiphys.control.planning import Planning
 from tiphys.control.record import Ledger
-from tiphys.control.task import attempt_id, make_task, make_work
+from tiphys.control.task import attempt_id, make_task
 from tiphys.core.clock import Clock
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
@@ -33,7 +36,7 @@ from tiphys.ports import (
     TaskReady,
     TaskStarted,
 )
-from tiphys.scheduling import Resources, Scheduler, WorkId
+from tiphys.scheduling import QueueTree, Scheduler
 
 STOP_GRACE = 30.0
 
@@ -83,15 +86,14 @@ class Control:
         *,
         ledger: Ledger,
         runtime: Runtime,
-        capacity: Resources,
+        planning: Planning,
         clock: Clock,
         watcher: Watcher,
     ) -> None:
         self.runs: dict[str, Run] = {}
         self._ledger = ledger
         self._runtime = runtime
-        self._capacity = capacity
-        self._scheduler = Scheduler(capacity)
+        self._planning = planning
         self._clock = clock
         self._watcher = watcher
         self._onlookers: list[Watcher] = []
@@ -163,6 +165,23 @@ class Control:
         """Let one more see what happens; notes are for the first watcher alone."""
         self._onlookers.append(onlooker)
 
+    @property
+    def scheduler(self) -> Scheduler:
+        """Decides what starts."""
+        return self._planning.scheduler
+
+    def queues_changed(self, tree: QueueTree) -> None:
+        """Follow a change of queues."""
+        self._planning.queues_changed(tree)
+        self._bell.set()
+
+    def explain(self, uid: str) -> list[dict[str, Any]]:
+        """Say why nodes of a run wait."""
+        run = self.runs.get(uid)
+        if run is None:
+            return []
+        return self._planning.explain(run, self.now(), lock_holders(self._locks, self.runs))
+
     def now(self) -> float:
         """Tell the time."""
         return self._clock.now()
@@ -195,7 +214,13 @@ class Control:
         now = self._clock.now()
         settling, self._settling = self._settling, []
         self._digest(now)
+        for uid in self._turn.idle | self._turn.headers.keys():
+            run = self.runs.get(uid)
+            if run is not None and not self._busy.get(uid):
+                self._planning.idle(run, now)
         self._plan(now)
+        for row in self._planning.learnt(now):
+            self._ledger.keep(row)
         turn, self._turn = self._turn, Turn()
 
         def full(error: StoreFullError, refused: set[str]) -> None:
@@ -226,7 +251,7 @@ class Control:
             turn.changed.pop(uid, None)
         turn.starts = [task for task in turn.starts if task.workflow_uid not in uids]
         for key in [k for k, attempt in self._attempts.items() if attempt.run.uid in uids]:
-            self._scheduler.withdraw(WorkId(key))
+            self._planning.withdraw(key)
             self._forget(key)
 
     def _digest(self, now: float) -> None:
@@ -282,7 +307,7 @@ class Control:
         self._inbox.append((run.uid, event))
 
     def _release(self, attempt: AttemptId) -> None:
-        self._scheduler.finished(WorkId(attempt))
+        self._planning.finished(attempt)
         self._forget(attempt)
 
     def _forget(self, key: AttemptId) -> _Attempt:
@@ -297,6 +322,9 @@ class Control:
         effects = take_effects(run)
         if effects.nodes:
             self._changed(run, effects.nodes)
+            for node in effects.nodes:
+                if node.ended:
+                    self._planning.observe(run, node)
         self._turn.removed.extend((run.uid, node_id) for node_id in effects.removed)
         if effects.header:
             self._turn.headers[run.uid] = run
@@ -337,20 +365,19 @@ class Control:
         self._attempts[key] = _Attempt(run, command)
         self._busy[run.uid] = self._busy.get(run.uid, 0) + 1
         try:
-            work, warnings = make_work(run, command, self._capacity, now)
+            if command.again and run.nodes[command.node].ours.admitted:
+                self._planning.adopt(run, command, now)
+                self._attempts[key].running = True
+                self._turn.attaches.append(make_task(run, command, now))
+                return
+            refusal, warnings = self._planning.submit(run, command, now)
         except InvalidInputError as error:
             self._refuse(key, str(error), now)
             return
         for warning in warnings:
-            self._warn_once(f"{run.nodes[command.node].template_name} {warning}: cut down to fit")
-        if command.again and run.nodes[command.node].ours.admitted:
-            self._scheduler.adopt(work, now)
-            self._attempts[key].running = True
-            self._turn.attaches.append(make_task(run, command, now))
-            return
-        refusal = self._scheduler.submit(work)
-        if refusal is not None:
-            self._refuse(key, str(refusal), now)
+            self._warn_once(warning)
+        if refusal:
+            self._refuse(key, refusal, now)
 
     def _warn_once(self, text: str) -> None:
         if text not in self._warned:
@@ -370,12 +397,14 @@ class Control:
 
     def _plan(self, now: float) -> None:
         """Ask the scheduler what may start; note on each node that it was let in."""
-        plan = self._scheduler.plan(now)
+        plan = self._planning.plan(now)
         for preemption in plan.preempts:
             victim = self._attempts[preemption.victim]
-            victim.preempted = preemption.text
+            victim.preempted = preemption.told(
+                self._called(preemption.victim), self._called(preemption.beneficiary)
+            )
             self._turn.stops.append(preemption.victim)
-            self._watcher.note(preemption.text)
+            self._watcher.note(victim.preempted)
         for work_id in plan.starts:
             attempt = self._attempts[work_id]
             node = attempt.run.nodes[attempt.command.node]
@@ -385,9 +414,13 @@ class Control:
             self._turn.starts.append(make_task(attempt.run, attempt.command, now))
         self._plan_again(now)
 
+    def _called(self, key: AttemptId) -> str:
+        attempt = self._attempts.get(key)
+        return key if attempt is None else attempt.run.nodes[attempt.command.node].name
+
     def _plan_again(self, now: float) -> None:
         """Have the scheduler asked again when time alone changes its mind."""
-        at = self._scheduler.wake_at()
+        at = self._planning.wake_at()
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -403,7 +436,7 @@ class Control:
             attempt.preempted = ""
             self._turn.stops.append(key)
         else:
-            self._scheduler.withdraw(WorkId(key))
+            self._planning.withdraw(key)
             self._forget(key)
 
     async def _perform(self, turn: Turn) -> None:
@@ -478,7 +511,13 @@ class Control:
         self._inbox.append((run.uid, event))
 
     async def close(self) -> None:
-        """Let go of the runtime and the timers; tasks keep running."""
+        """Let go of the runtime and the timers; tasks keep running. What was learnt is kept."""
+        learnt = self._planning.learnt(self._clock.now(), last=True)
+        if learnt and self.full is None:
+            for row in learnt:
+                self._ledger.keep(row)
+            with suppress(StoreError):
+                await self._ledger.commit({}, {}, [], lambda _, __: None)
         for timer in self._timers.values():
             timer.cancel()
         await self._runtime.close()

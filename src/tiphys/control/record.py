@@ -16,6 +16,7 @@ from tiphys.engine import command as cm
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import StoreFullError
+from tiphys.scheduling.admission import queue_of
 from tiphys.spec import model
 from tiphys.store import Store
 from tiphys.store.row import (
@@ -46,6 +47,7 @@ class Ledger:
         self._aside: list[WorkflowHeader] = []
         self._objects: list[ObjectRow] = []
         self._deleted: list[str] = []
+        self._forgotten: list[tuple[str, str, str]] = []
         self.metrics: list[tuple[str, cm.EmitMetric]] = []
 
     def submit(self, row: WorkflowRow) -> None:
@@ -55,6 +57,10 @@ class Ledger:
     def keep(self, row: ObjectRow) -> None:
         """Keep an object, with the next commit."""
         self._objects.append(row)
+
+    def forget(self, kind: str, namespace: str, name: str) -> None:
+        """Remove an object, with the next commit."""
+        self._forgotten.append((kind, namespace, name))
 
     def delete(self, uid: str) -> None:
         """Forget a workflow, with the next commit."""
@@ -106,12 +112,13 @@ class Ledger:
             removed=removed,
             memos=self._new_memos,
             objects=self._objects,
+            objects_removed=self._forgotten,
             deleted=self._deleted,
         )
         if not batch:
             return
         self._submitted, self._new_memos, self._aside = [], [], []
-        self._objects, self._deleted = [], []
+        self._objects, self._deleted, self._forgotten = [], [], []
         while True:
             try:
                 await self._in_thread(lambda: self._store.commit(batch))
@@ -217,7 +224,7 @@ def row_of(
         namespace=run.namespace,
         created_at=run.created_at,
         priority=run.spec.priority or 0,
-        queue="default",
+        queue=queue_of(run.labels, run.annotations),
         labels=dict(run.labels),
         annotations=dict(run.annotations),
         suspended=run.suspended,

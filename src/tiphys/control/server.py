@@ -17,15 +17,32 @@ from tiphys.config import Config
 from tiphys.control.door import Door, Handler, knock
 from tiphys.control.host import Host, hosting
 from tiphys.control.loop import Watcher
+from tiphys.control.queues import queue_handlers
 from tiphys.control.service import Retry, Service
 from tiphys.control.submit import Overrides
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
+from tiphys.scheduling import Scheduler
 from tiphys.spec.library import Library
 from tiphys.store import WorkflowRow
 
 STRATEGIES = {"stop": ev.Shutdown.STOP, "terminate": ev.Shutdown.TERMINATE}
+
+
+class QueueOffice:
+    """What changes of queues need of a host."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.keep, self.forget = host.ledger.keep, host.ledger.forget
+        self.queues_changed, self.settle = host.control.queues_changed, host.control.settle
+        self.now = host.control.now
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """Decides what starts."""
+        return self._host.control.scheduler
 
 
 class Desk:
@@ -40,6 +57,8 @@ class Desk:
         """Give what can be asked for, by name."""
         return {
             "ping": self._ping,
+            "explain": self._explain,
+            **queue_handlers(self._host.queues, QueueOffice(self._host)),
             "submit": self._submit,
             "stop": self._stop,
             "suspend": self._suspend,
@@ -49,6 +68,10 @@ class Desk:
             "delete": self._delete,
             "wait": self._wait,
         }
+
+    async def _explain(self, request: Mapping[str, Any]) -> Any:
+        row = self._host.store.workflow(request["key"], namespace=request.get("namespace", ""))
+        return self._host.control.explain(row.uid)
 
     async def _ping(self, _: Mapping[str, Any]) -> Any:
         return {"live": len(self._host.control.runs), "epoch": self._host.store.epoch}

@@ -72,7 +72,6 @@ class LocalRuntime:
             on_events=self._take,
             on_lost=self._reconnect,
             linger=config.linger_seconds,
-            sandboxes=config.isolation in ("auto", "sandbox"),
         )
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="staging")
         self._plans: dict[AttemptId, Plan] = {}

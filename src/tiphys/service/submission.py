@@ -67,6 +67,16 @@ class Order:
     """Whether the text may bring templates for all projects."""
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A workflow that was taken in."""
+
+    row: WorkflowRow
+    text: str = ""
+    """What may be kept of the text as it was: nothing, if secrets stand in it."""
+    new: bool = True
+
+
 class Intake:
     """Takes orders. One at a time under an idempotency key."""
 
@@ -74,7 +84,7 @@ class Intake:
         self._host, self._defaults, self._policy = host, defaults, policy
         self._keys: dict[str, asyncio.Lock] = {}
 
-    async def submit(self, order: Order) -> WorkflowRow:
+    async def submit(self, order: Order) -> Taken:
         """Take a workflow in; returns when it is durable."""
         bundle, library, submission = await self._read(order)
         self._host.keep(bundle, self._host.library.extended(bundle))
@@ -85,10 +95,11 @@ class Intake:
             again = Overrides(generate_name=f"{order.name}-")
             run = self._host.submit(self._prepare(bundle, library, order, again), library)
         await self._host.control.settle()
-        return self._host.store.workflow(run.uid)
+        row = self._host.store.workflow(run.uid)
+        return Taken(row, "" if bundle.secrets else order.text)
 
-    async def submit_once(self, order: Order, key: str, body: str) -> tuple[WorkflowRow, bool]:
-        """Take it in unless it was already under ``key``; tell whether it is new."""
+    async def submit_once(self, order: Order, key: str, body: str) -> Taken:
+        """Take it in unless it was already under ``key``."""
         lock = self._keys.setdefault(key, asyncio.Lock())
         try:
             async with lock:
@@ -96,18 +107,19 @@ class Intake:
                 if known is not None:
                     if known.annotations.get(BODY_ANNOTATION) != body:
                         raise KeyUsedError("this Idempotency-Key was used with another body")
-                    return self._host.store.workflow(known.uid), False
+                    return Taken(self._host.store.workflow(known.uid), new=False)
                 labels = {**order.labels, KEY_LABEL: key}
                 annotations = {**order.annotations, BODY_ANNOTATION: body}
                 marked = replace(order, labels=labels, annotations=annotations)
-                return await self.submit(marked), True
+                return await self.submit(marked)
         finally:
             if not lock.locked():
                 self._keys.pop(key, None)
 
     def _known(self, project: str, key: str) -> WorkflowSummary | None:
         wanted = WorkflowFilter(namespace=project, label_selector=f"{KEY_LABEL}={key}")
-        found = self._host.store.workflows(wanted, limit=1)
+        # The oldest: a workflow that is resubmitted hands its labels on.
+        found = self._host.store.workflows(wanted, limit=1, newest_first=False)
         return found[0] if found else None
 
     def estimate(self, project: str, name: str) -> float | None:
