@@ -57,8 +57,8 @@ def _chosen(calls: int) -> Iterator[int]:
         yield chance.randint(1 + part * calls // SAMPLE, (part + 1) * calls // SAMPLE)
 
 
-def _run_until_dead(helm: Helm, served: Served, flow: dict[str, Any]) -> bool:
-    """Submit and wait; tell whether the submission was acknowledged."""
+def _run_until_dead(helm: Helm, served: Served, flow: dict[str, Any]) -> tuple[bool, bool]:
+    """Submit and wait; tell whether the submission was taken, and whether its end was told."""
     taken = False
     try:
         served.wait_ready()
@@ -66,15 +66,15 @@ def _run_until_dead(helm: Helm, served: Served, flow: dict[str, Any]) -> bool:
         taken = True
         helm.ask("wait", key="twenty")
     except (AssertionError, TiphysError, OSError):
-        pass
-    return taken
+        return taken, False
+    return taken, True
 
 
 def _count_server_calls(rounds: Rounds, folder: Path) -> int:
     helm, _, flow, _ = rounds.next()
     with helm:
         served = helm.serve(*strace.injecting(folder / "count", ""))
-        assert _run_until_dead(helm, served, flow)
+        assert _run_until_dead(helm, served, flow) == (True, True)
         served.end()
     return strace.count(folder / "count")
 
@@ -88,8 +88,8 @@ def test_a_server_killed_at_a_sync_loses_nothing(tmp_path: Path, record_property
         with helm:
             trace = tmp_path / f"trace-{number}"
             served = helm.serve(*strace.injecting(trace, f"signal=KILL:when={number}"))
-            taken = _run_until_dead(helm, served, flow)
-            hit += [number] if served.process.poll() is not None else []
+            taken, survived = _run_until_dead(helm, served, flow)
+            hit += [] if survived else [number]
             served.kill()
             helm.up()
             stored = helm.query("SELECT count(*) FROM workflows") == [(1,)]
@@ -127,7 +127,7 @@ def _count_executor_calls(rounds: Rounds, folder: Path) -> int:
     with helm:
         process = _executor(helm, strace.injecting(folder / "count", ""))
         _wait_for_socket(helm)
-        assert _run_until_dead(helm, helm.serve(), flow)
+        assert _run_until_dead(helm, helm.serve(), flow) == (True, True)
         process.kill()
         process.wait()
     return strace.count(folder / "count")

@@ -83,6 +83,8 @@ def test_acknowledged_submissions_survive_and_the_database_is_whole(
         for number in range(CUTS):
             acknowledged += _cut(helm, disk, number, chance)
 
+            left = sorted(path.name for path in helm.data.iterdir())
+            assert "tiphys.db" in left, f"seed {seed}, cut {number}: {left}"
             stored = {name for (name,) in helm.query("SELECT name FROM workflows")}
             assert set(acknowledged) - stored == set(), f"seed {seed}, cut {number}"
             assert helm.integrity() == "ok", f"seed {seed}, cut {number}"

@@ -25,6 +25,11 @@ READS = {"POST /api/v1/workflows/lint", "POST /api/v1/tickets"}
 FOR_ALL = {
     "GET /metrics",
     "POST /api/v1/projects",
+    "POST /api/v1/queues",
+    "PATCH /api/v1/queues/{queue_id}",
+    "DELETE /api/v1/queues/{queue_id}",
+    "POST /api/v1/queues/{queue_id}/open",
+    "POST /api/v1/queues/{queue_id}/close",
     "POST /api/v1/cluster-templates",
     "DELETE /api/v1/cluster-templates/{name}",
 }
@@ -38,6 +43,9 @@ OWN_VIEW = {
     "GET /api/v1/audit",
     "GET /api/v1/cluster-templates",
     "GET /api/v1/cluster-templates/{name}",
+    "GET /api/v1/queues",
+    "GET /api/v1/queues/{queue_id}",
+    "GET /api/v1/queues/{queue_id}/status",
     "GET /openapi.json",
     "POST /api/v1/tickets",
     "POST /api/v1/tokens",
@@ -90,7 +98,7 @@ class World(NamedTuple):
         return path
 
     def body(self, route: Route) -> object:
-        if route.method != "POST":
+        if route.method not in {"POST", "PATCH"}:
             return None
         return {
             "/api/v1/workflows": {
@@ -105,6 +113,7 @@ class World(NamedTuple):
                 "template_yaml": TEMPLATE.replace("WorkflowT", "ClusterWorkflowT")
             },
             "/api/v1/projects": {"id": "another"},
+            "/api/v1/queues": {"name": "another"},
             "/api/v1/tokens": {"name": "n", "role": "viewer", "project_id": "argonauts"},
         }.get(route.path, {})
 
@@ -135,6 +144,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             "node_id": shown["nodes"][-1]["id"],
             "name": "kept",
             "project_id": "argonauts",
+            "queue_id": "q-default",
             "token_id": listed["viewer of argonauts"],
         }
         yield World(server, ids, tokens)

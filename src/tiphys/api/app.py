@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp
 
 from tiphys import __version__
-from tiphys.api import admin, life, looks, nodes, operations, templates, watch, workflows
+from tiphys.api import admin, life, looks, nodes, operations, queues, templates, watch, workflows
 from tiphys.api.argo import argo_routes
 from tiphys.api.context import ApiContext
 from tiphys.api.deps import invalid
@@ -32,6 +32,7 @@ _ROUTERS = (
     nodes.router,
     looks.router,
     watch.router,
+    queues.router,
     templates.router,
     admin.router,
     operations.router,

@@ -19,6 +19,7 @@ from tiphys.service.audit import Audit
 from tiphys.service.cabinet import Cabinet
 from tiphys.service.imagine import Imagination
 from tiphys.service.projects import Projects
+from tiphys.service.queues import QueueDesk
 from tiphys.service.submission import Intake
 from tiphys.service.templates import Templates
 from tiphys.service.tickets import Tickets
@@ -47,6 +48,7 @@ class ApiContext:
     templates: Templates
     artifacts: ArtifactShelf
     imagination: Imagination
+    queues: QueueDesk
 
     @property
     def store(self) -> Store:
@@ -91,5 +93,6 @@ def build_context(
         intake=Intake(host, defaults.spec if defaults else None, config),
         templates=Templates(host, cabinet),
         artifacts=ArtifactShelf(host, config),
+        queues=QueueDesk(host, cabinet),
         imagination=Imagination(dict(machine_capacity(config).items)),
     )

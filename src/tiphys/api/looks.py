@@ -16,7 +16,7 @@ from tiphys.api.deps import Context, Who, body_of, find_workflow
 from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.problems import problem_json
-from tiphys.api.shapes import Bar, Envelope, Event, Graph, Report
+from tiphys.api.shapes import Bar, Envelope, Event, Graph, Report, Why
 from tiphys.api.view import duration, status_of, summary, type_of
 from tiphys.engine.node import Node
 from tiphys.service.access import Role
@@ -218,6 +218,24 @@ def dependencies_of(task: model.DAGTask) -> list[str]:
     from tiphys.spec.expression.depends import parse_depends  # noqa: PLC0415
 
     return list(parse_depends(task.depends).tasks)
+
+
+@router.get("/explain", summary="Why nodes wait", responses=answers(Envelope[list[Why]]))
+async def explain(context: Context, who: Who, workflow_id: str) -> Response:
+    """Tell for each node that waits why it does, and when it is expected to start."""
+    row = find_workflow(context, who, workflow_id, Role.VIEWER)
+    return answer(
+        [
+            {
+                "node_id": each["node"] or None,
+                "name": each["name"],
+                "reason": each["text"],
+                "detail": each.get("data"),
+                "expected_start": instant(each.get("expected_start")),
+            }
+            for each in context.queues.explain(row.uid, who)
+        ]
+    )
 
 
 @router.get("/timeline", summary="Gantt data", responses=answers(Envelope[list[Bar]]))

@@ -131,6 +131,7 @@ class Submit(Strict):
         description="An Argo Workflow; templates, config maps and secrets may stand beside it.",
     )
     scheduler: Literal["local"] = "local"
+    queue_id: str | None = Field(None, description="The default queue, if not given.")
     description: str = Field("", max_length=10_000)
     priority: int | Literal["critical", "high", "normal", "low"] = "normal"
     parameters: Parameters = Field(default_factory=dict)
@@ -219,6 +220,51 @@ class TemplateText(Strict):
 
     template_yaml: str = Field(min_length=1)
     project_id: str | None = Field(None, description="Of a WorkflowTemplate.")
+
+
+Amount = str | int | float
+Amounts = Annotated[dict[str, Amount], Field(max_length=100, examples=[{"cpu": "4"}])]
+
+
+class QueueChange(Strict):
+    """What of a queue is to change."""
+
+    description: str | None = Field(None, max_length=10_000)
+    priority: int | None = Field(None, ge=1, le=1_000_000, description="The weight of its share.")
+    quota_cpu: Amount | None = None
+    quota_memory: Amount | None = None
+    quota: Amounts | None = Field(None, description="Further resources, such as nvidia.com/gpu.")
+    max_parallel: int | None = Field(None, ge=1, description="Workflows at once.")
+    parent: str | None = None
+    guarantee: Amounts | None = None
+    capability: Amounts | None = None
+    borrowing_limit: Amounts | None = None
+    lending_limit: Amounts | None = None
+    reclaimable: bool | None = None
+    preemption: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] | None = None
+    sla_seconds: float | None = Field(None, gt=0)
+
+    def given(self) -> dict[str, Any]:
+        """Give the fields that were set."""
+        return self.model_dump(exclude_none=True)
+
+
+class NewQueue(QueueChange):
+    """A queue to make."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "batch", "quota_cpu": "2", "quota_memory": "4Gi"}]}
+    )
+
+    name: str
+    scheduler: Literal["local"] = "local"
+
+    @field_validator("name")
+    @classmethod
+    def _check_queue_name(cls, value: str) -> str:
+        if not _NAME.fullmatch(value) or value == "root":
+            raise ValueError("must be 1 to 63 of a-z, 0-9, '-' and '.', and not root")
+        return value
 
 
 class NewProject(Strict):
@@ -428,6 +474,71 @@ class Simulation(BaseModel):
 
     report: dict[str, Any]
     gantt: list[SimulatedTask]
+
+
+class QueueShape(BaseModel):
+    """A queue as it is defined."""
+
+    id: str
+    name: str
+    description: str
+    scheduler: str
+    status: Literal["open", "closing", "closed"]
+    priority: int
+    quota: dict[str, str]
+    parent: str
+    max_parallel: int | None
+    guarantee: dict[str, str] | None
+    capability: dict[str, str] | None
+    borrowing_limit: dict[str, str] | None
+    lending_limit: dict[str, str] | None
+    reclaimable: bool
+    preemption: str
+    sla_seconds: float | None
+    created_at: datetime | None
+
+
+class QueueStats(BaseModel):
+    """Workflows of a queue."""
+
+    waiting: int
+    running: int
+    succeeded: int
+    failed: int
+
+
+class Waiting(BaseModel):
+    """A node that waits, and why."""
+
+    workflow_id: str
+    node_id: str
+    name: str
+    reason: str
+    expected_start: datetime | None
+
+
+class QueueStatus(BaseModel):
+    """How full a queue is."""
+
+    id: str
+    name: str
+    status: Literal["open", "closing", "closed"]
+    quota: dict[str, str]
+    reserved: dict[str, str]
+    allocated: dict[str, str]
+    available: dict[str, str]
+    stats: QueueStats
+    waiting: list[Waiting]
+
+
+class Why(BaseModel):
+    """Why a node waits; one that does not exist yet has no id."""
+
+    node_id: str | None
+    name: str
+    reason: str
+    detail: dict[str, Any] | None
+    expected_start: datetime | None
 
 
 class ProjectShape(BaseModel):

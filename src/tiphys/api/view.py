@@ -11,7 +11,7 @@ from tiphys.api.envelope import instant
 from tiphys.control.task import requests_of
 from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.errors import InvalidInputError, NotFoundError
-from tiphys.service.submission import CREATED_BY, DESCRIPTION, NAME_LABEL, QUEUE
+from tiphys.service.submission import CREATED_BY, DESCRIPTION, NAME_LABEL
 from tiphys.spec import model
 from tiphys.store import NodeRow, WorkflowSummary
 from tiphys.wire.argo import decode_node
@@ -65,8 +65,8 @@ def summary(row: WorkflowSummary) -> dict[str, Any]:
 
 
 def queue_of(row: WorkflowSummary) -> str | None:
-    """Give the queue that a workflow is in, if it is in one."""
-    return row.queue or row.annotations.get(QUEUE) or None
+    """Give the id of the queue that a workflow is in."""
+    return f"q-{row.queue}" if row.queue else None
 
 
 def details(

@@ -20,9 +20,10 @@ from tiphys.api.problems import RequestError
 from tiphys.api.shapes import Done, Envelope, Listed, Node, Submit, Submitted, Summary, Workflow
 from tiphys.api.view import NodeViews, details, shown_name, status_of, summary
 from tiphys.engine import event as ev
-from tiphys.errors import ConflictError
+from tiphys.errors import ConflictError, NotFoundError
 from tiphys.service.access import Identity, Role
-from tiphys.service.submission import CREATED_BY, DESCRIPTION, Order
+from tiphys.service.queues import name_of
+from tiphys.service.submission import CREATED_BY, DESCRIPTION, QUEUE, Order
 from tiphys.spec import model
 from tiphys.store import WorkflowFilter, WorkflowRow
 from tiphys.wire.argo import decode_node
@@ -62,7 +63,7 @@ async def submit(
 ) -> Response:
     """Take a workflow in. With an ``Idempotency-Key`` the same request is taken in only once."""
     project = await find_project(context, who, body.project_id)
-    order = _order(body, who, project)
+    order = _order(body, who, project, _queue(context, body.queue_id))
     if idempotency_key is None:
         taken = await context.intake.submit(order)
     else:
@@ -80,8 +81,18 @@ async def submit(
     return answer(data, status=201)
 
 
-def _order(body: Submit, who: Identity, project: str) -> Order:
-    annotations = {CREATED_BY: who.name, DESCRIPTION: body.description}
+def _queue(context: ApiContext, key: str | None) -> str:
+    """Give the name of the queue that is asked for, "" for none."""
+    try:
+        return context.queues.check(key) if key else ""
+    except NotFoundError as error:
+        raise RequestError(
+            "invalid_input", str(error), [{"path": "queue_id", "message": str(error)}]
+        ) from None
+
+
+def _order(body: Submit, who: Identity, project: str, queue: str) -> Order:
+    annotations = {CREATED_BY: who.name, DESCRIPTION: body.description, QUEUE: queue}
     annotations["tiphys.dev/estimated-cpu"] = body.estimated_cpu or ""
     annotations["tiphys.dev/estimated-memory"] = body.estimated_memory or ""
     return Order(
@@ -112,7 +123,7 @@ class Filters:
         self.project = project_id
         self.statuses = status or []
         self.nothing = scheduler not in (None, "local")
-        self.queue, self.name = queue_id or "", name or ""
+        self.queue, self.name = name_of(queue_id or ""), name or ""
         self.since, self.before = _seconds(created_after), _seconds(created_before)
         if sort not in _SORTS:
             raise RequestError("bad_filter", "sort is created_at or -created_at")

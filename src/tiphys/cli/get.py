@@ -19,6 +19,7 @@ from tiphys.cli.watch.summary import output_values
 from tiphys.core.name import pod_name
 from tiphys.engine.node import Node, NodeType
 from tiphys.executor.clock import now
+from tiphys.spec.model import Workflow
 
 if TYPE_CHECKING:
     from tiphys.store import WorkflowRow
@@ -110,12 +111,12 @@ def _values(title: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _arguments(manifest: bytes) -> list[tuple[str, str]]:
-    value = msgspec.json.decode(manifest) if manifest else {}
-    return _pairs(value.get("spec", {}).get("arguments", {}).get("parameters", ()))
-
-
-def _pairs(parameters: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(each["name"], each["value"]) for each in parameters if "value" in each]
+    try:
+        value = msgspec.json.decode(manifest, type=Workflow)
+    except msgspec.MsgspecError:
+        return []  # A damaged row: what can be read of it is shown.
+    found = value.spec.arguments.parameters
+    return [(each.name, each.value) for each in found if each.value is not None]
 
 
 def tree_lines(row: WorkflowRow, nodes: Sequence[Node], paint: Paint, *, wide: bool) -> list[str]:

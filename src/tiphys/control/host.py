@@ -102,6 +102,8 @@ class Host:
         queues: Queues,
     ) -> None:
         self.data = data
+        self.unread = 0
+        """How many unfinished workflows could not be read when they were to be taken up."""
         self.queues = queues
         self._resources = resources
         self.store = store
@@ -204,7 +206,9 @@ class Host:
     def recover(self, uids: Sequence[str] | None = None) -> list[Run]:
         """Take up the workflows that an earlier process left unfinished (all, or those named)."""
         rows = [row for row in self.store.unfinished() if uids is None or row.uid in uids]
-        return [run for row in rows if (run := revive(self.store, row, self.control, self._ledger))]
+        runs = [revive(self.store, row, self.control, self._ledger) for row in rows]
+        self.unread = sum(run is None for run in runs)
+        return [run for run in runs if run is not None]
 
     async def until(self, runs: Sequence[Run]) -> None:
         """Wait until these runs are over; raise what broke the loop, if anything does."""

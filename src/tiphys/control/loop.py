@@ -138,7 +138,6 @@ class Control:
 
     async def keep_only_ours(self) -> None:
         """After all runs were taken up: have attempts that belong to none of them ended."""
-        await self.settle()
         await self._runtime.keep(tuple(self._attempts))
 
     def drop(self, uid: str) -> None:

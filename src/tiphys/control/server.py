@@ -165,8 +165,10 @@ async def serve(
         defaults = config.workflow_defaults.spec if config.workflow_defaults else None
         service = Service(host, defaults)
         door = Door(data, Desk(host, service).handlers())
+        if not host.unread:  # Tasks of a workflow that cannot be read are not nobody's.
+            await host.control.keep_only_ours()
         host.start()
-        await host.control.keep_only_ours()
+        await host.control.settle()
         await door.open()
         try:
             async with front(host, service) if front else nullcontext():

@@ -66,7 +66,8 @@ def _is_over(run: Run, node: Node) -> bool:
     """Whether the run's parallelism is exceeded now that the node counts."""
     limit = run.spec.parallelism
     fresh = node.ours.attempt == 0 and node.type is NodeType.POD
-    return fresh and limit is not None and run.active_pods > limit
+    full = limit is not None and run.active_pods > limit
+    return fresh and (run.suspended or full)
 
 
 def _hold(run: Run, node: Node, *, held: bool) -> None:
@@ -89,7 +90,7 @@ class HeldLeaf:
         limit = run.spec.parallelism
         if self.node.ended or not self.node.ours.held:
             run.parked.pop(self, None)
-        elif limit is None or run.active_pods < limit:
+        elif not run.suspended and (limit is None or run.active_pods < limit):
             run.parked.pop(self, None)
             _hold(run, self.node, held=False)
             queue(run, self.node)

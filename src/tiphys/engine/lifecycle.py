@@ -194,6 +194,7 @@ def _suspend(run: Run, _: ev.RunSuspended) -> None:
 def _resume(run: Run, event: ev.RunResumed) -> None:
     if run.suspended and not event.nodes:
         run.suspended, run.header_changed = False, True
+        run.dirty.update(run.parked)
         if run.node_id(run.name) not in run.waiters and run.phase == "Running":
             _take_up_root(run)
     wanted = event.nodes or tuple(

@@ -54,8 +54,8 @@ def _go_on(run: Run) -> None:
     execute_root(run)
     if not run.ended:
         advance_end(run)
-    if not run.suspended:
-        drain(run)
+    # Also while it is suspended: what runs is attended to, and nothing new is started.
+    drain(run)
 
 
 def _hold_locks(run: Run) -> None:

@@ -25,6 +25,9 @@ class Frame(Protocol):
 def blocked(run: Run, frame: Frame) -> str:
     """Tell why no further child may start now; "" where one may."""
     limit = run.spec.parallelism
+    if run.suspended:  # Only when it is restored: else nothing is looked at while it is.
+        run.parked[frame] = None
+        return "the run is suspended"
     if limit is not None and run.active_pods >= limit:
         run.parked[frame] = None
         return "the run's parallelism is reached"

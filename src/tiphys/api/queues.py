@@ -1,0 +1,129 @@
+"""``/api/v1/queues``: queues, their quotas, and how full they are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Query
+from starlette.responses import Response
+
+from tiphys.api import shapes
+from tiphys.api.deps import Context, Who, body_of
+from tiphys.api.document import answers, routes, takes
+from tiphys.api.envelope import answer, instant
+from tiphys.api.shapes import Done, Envelope, QueueShape, QueueStatus
+from tiphys.api.view import public_id
+from tiphys.service.access import Role
+
+router = routes("/queues", "queues")
+_CHANGED = answers(Envelope[QueueShape], 403, 409, 415, 422)
+
+
+def _shown(queue: dict[str, Any]) -> dict[str, Any]:
+    return {**queue, "created_at": instant(queue["created_at"])}
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Make a queue",
+    responses=answers(Envelope[QueueShape], 403, 409, 415, 422, status=201),
+    openapi_extra=takes(shapes.NewQueue),
+)
+async def make_queue(
+    context: Context,
+    who: Who,
+    body: Annotated[shapes.NewQueue, Depends(body_of(shapes.NewQueue))],
+) -> Response:
+    """Make a queue; admins of all projects only. Without more, its quota is a hard limit."""
+    who.require(Role.ADMIN)
+    queue = await context.queues.make(body.given())
+    await context.audit.note(who, "make queue", subject=queue["id"])
+    return answer(_shown(queue), status=201)
+
+
+@router.get("", summary="List queues", responses=answers(Envelope[list[QueueShape]]))
+async def list_queues(
+    context: Context, who: Who, scheduler: Annotated[str | None, Query()] = None
+) -> Response:
+    """List all queues, parents before their children."""
+    who.require(Role.VIEWER, who.project)
+    names = context.queues.names() if scheduler in (None, "local") else []
+    return answer([_shown(context.queues.show(name)) for name in names])
+
+
+@router.get("/{queue_id}", summary="Show a queue", responses=answers(Envelope[QueueShape]))
+async def get_queue(context: Context, who: Who, queue_id: str) -> Response:
+    """Show a queue as it is defined."""
+    who.require(Role.VIEWER, who.project)
+    return answer(_shown(context.queues.show(context.queues.check(queue_id))))
+
+
+@router.patch(
+    "/{queue_id}",
+    summary="Change a queue",
+    responses=_CHANGED,
+    openapi_extra=takes(shapes.QueueChange),
+)
+async def change_queue(
+    context: Context,
+    who: Who,
+    queue_id: str,
+    body: Annotated[shapes.QueueChange, Depends(body_of(shapes.QueueChange))],
+) -> Response:
+    """Change what is given, at once; what runs goes on."""
+    who.require(Role.ADMIN)
+    queue = await context.queues.change(context.queues.check(queue_id), body.given())
+    await context.audit.note(who, "change queue", subject=queue["id"])
+    return answer(_shown(queue))
+
+
+@router.delete("/{queue_id}", summary="Remove a queue", responses=answers(Done, 403, 409))
+async def delete_queue(context: Context, who: Who, queue_id: str) -> Response:
+    """Remove a queue that has neither live workflows nor queues below it."""
+    who.require(Role.ADMIN)
+    name = context.queues.check(queue_id)
+    await context.queues.remove(name)
+    await context.audit.note(who, "remove queue", subject=f"q-{name}")
+    return answer(message="Queue removed")
+
+
+@router.post("/{queue_id}/open", summary="Open a queue", responses=_CHANGED)
+async def open_queue(context: Context, who: Who, queue_id: str) -> Response:
+    """Let work in again."""
+    who.require(Role.ADMIN)
+    queue = await context.queues.set_state(context.queues.check(queue_id), "Open")
+    await context.audit.note(who, "open queue", subject=queue["id"])
+    return answer(_shown(queue))
+
+
+@router.post("/{queue_id}/close", summary="Close a queue", responses=_CHANGED)
+async def close_queue(context: Context, who: Who, queue_id: str) -> Response:
+    """Let nothing new in; what runs goes on."""
+    who.require(Role.ADMIN)
+    queue = await context.queues.set_state(context.queues.check(queue_id), "Closed")
+    await context.audit.note(who, "close queue", subject=queue["id"])
+    return answer(_shown(queue))
+
+
+@router.get(
+    "/{queue_id}/status", summary="How full a queue is", responses=answers(Envelope[QueueStatus])
+)
+async def queue_status(context: Context, who: Who, queue_id: str) -> Response:
+    """Show what a queue uses and has left, and which nodes wait in it and why.
+
+    Nodes of other projects are counted and not listed.
+    """
+    who.require(Role.VIEWER, who.project)
+    status = context.queues.status(context.queues.check(queue_id), who)
+    waiting = [
+        {
+            "workflow_id": public_id(row["workflow"]),
+            "node_id": row["node"],
+            "name": row["name"],
+            "reason": row["text"],
+            "expected_start": instant(row["expected_start"]),
+        }
+        for row in status["waiting"]
+    ]
+    return answer({**status, "waiting": waiting})

@@ -1,0 +1,175 @@
+"""Queues through ``/api/v1``: quotas that hold, changes that take effect, reasons that are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.api_server import ApiServer, flow
+from tiphys.api import shapes
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    with ApiServer(tmp_path_factory.mktemp("queues")) as server:
+        yield server
+
+
+def hungry(gate: Path, cpu: str = "1") -> str:
+    """Give a workflow that takes so much until the gate is there."""
+    text = json.loads(flow(f"until [ -e {gate} ]; do sleep 0.05; done"))
+    resources = {"requests": {"cpu": cpu}}
+    text["spec"]["templates"][0]["container"]["resources"] = resources
+    return json.dumps(text)
+
+
+def pending_node(server: ApiServer, workflow: str) -> Any:
+    shown = server.get(f"/workflows/{workflow}").data
+    return server.wait_node(workflow, shown["workflow_name"], "pending")
+
+
+def test_a_queue_is_made_and_shown(server: ApiServer) -> None:
+    body = {
+        "name": "shown",
+        "description": "for people",
+        "quota_cpu": "500m",
+        "quota_memory": "1Gi",
+        "priority": 3,
+        "max_parallel": 4,
+        "sla_seconds": 60,
+    }
+
+    made = server.post("/queues", body)
+
+    assert made.status == 201
+    shapes.QueueShape.model_validate(made.data)
+    assert (made.data["id"], made.data["status"]) == ("q-shown", "open")
+    assert made.data["quota"] == {"cpu": "500m", "memory": "1Gi"}
+    assert (made.data["priority"], made.data["max_parallel"]) == (3, 4)
+    assert server.get("/queues/q-shown").data == made.data
+    assert "q-shown" in [each["id"] for each in server.get("/queues").data]
+    assert server.get("/queues?scheduler=volcano").data == []
+    again = server.post("/queues", body)
+    assert (again.status, again.code) == (409, "conflict")
+
+
+def test_a_quota_holds_and_its_change_takes_effect(server: ApiServer, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    assert server.post("/queues", {"name": "tight", "quota_cpu": "100m"}).status == 201
+    first = server.submit(hungry(gate, "100m"), queue_id="q-tight")
+    server.wait(first, "running")
+    second = server.submit(hungry(gate, "100m"), queue_id="tight")
+    node = pending_node(server, second)
+
+    status = server.get("/queues/q-tight/status").data
+    shapes.QueueStatus.model_validate(status)
+    assert status["allocated"]["cpu"] == "100m"
+    assert status["available"]["cpu"] == "0"
+    assert status["quota"] == {"cpu": "100m"}
+    assert [(each["workflow_id"], each["node_id"]) for each in status["waiting"]] == [
+        (second, node["id"])
+    ]
+    (why,) = server.get(f"/workflows/{second}/explain").data
+    shapes.Why.model_validate(why)
+    assert why["node_id"] == node["id"]
+    assert "tight" in why["reason"]
+    live = server.delete("/queues/q-tight")
+    assert (live.status, live.code) == (409, "conflict")
+    assert [each["id"] for each in server.get("/workflows?queue_id=q-tight").data] == [
+        second,
+        first,
+    ]
+
+    assert server.ask("PATCH", "/api/v1/queues/q-tight", {"quota_cpu": "200m"}).status == 200
+
+    server.wait_node(second, server.get(f"/workflows/{second}").data["workflow_name"], "running")
+    gate.touch()
+    for each in (first, second):
+        assert server.wait(each)["status"] == "succeeded"
+    stats = server.get("/queues/q-tight/status").data["stats"]
+    assert stats == {"waiting": 0, "running": 0, "succeeded": 2, "failed": 0}
+    assert server.delete("/queues/q-tight").status == 200
+    assert server.get("/queues/q-tight").status == 404
+
+
+def test_a_closed_queue_starts_nothing_until_it_is_opened(
+    server: ApiServer, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    gate.touch()
+    assert server.post("/queues", {"name": "shut"}).status == 201
+    assert server.post("/queues/q-shut/close").data["status"] == "closed"
+    workflow = server.submit(hungry(gate, "10m"), queue_id="q-shut")
+
+    refused = server.wait(workflow, "running", "failed", "error")
+
+    if refused["status"] == "running":
+        pending_node(server, workflow)
+        assert server.post("/queues/q-shut/open").data["status"] == "open"
+        assert server.wait(workflow)["status"] == "succeeded"
+
+
+def test_who_waits_is_told_to_their_own_project_alone(server: ApiServer, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    for project in ("one", "two"):
+        assert server.post("/projects", {"id": project}).status == 201
+    assert server.post("/queues", {"name": "both", "quota_cpu": "100m"}).status == 201
+    ids = {}
+    for project in ("one", "two"):
+        ids[project] = [
+            server.submit(hungry(gate, "100m"), queue_id="q-both", project_id=project)
+            for _ in range(2)
+        ]
+    pending_node(server, ids["two"][1])
+
+    viewer = server.make_token("viewer", "two")
+    seen = server.get("/queues/q-both/status", token=viewer)
+    why = server.get(f"/workflows/{ids['two'][1]}/explain", token=viewer)
+
+    assert {each["workflow_id"] for each in seen.data["waiting"]} <= set(ids["two"])
+    for foreign in ids["one"]:
+        assert foreign.removeprefix("wf-").encode() not in seen.raw + why.raw
+    gate.touch()
+    for each in (*ids["one"], *ids["two"]):
+        server.wait(each)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "root"},
+        {"name": "Bad Name"},
+        {"name": "x", "quota_cpu": "many"},
+        {"name": "x", "parent": "nowhere"},
+        {"name": "x", "priority": 0},
+        {"name": "x", "preemption": "Always"},
+        {"name": "x", "guarantee": {"cpu": "2"}, "quota_cpu": "1"},
+    ],
+)
+def test_queues_that_cannot_be_are_refused(server: ApiServer, body: dict[str, Any]) -> None:
+    answer = server.post("/queues", body)
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert server.get("/queues/q-x").status == 404
+
+
+def test_an_unknown_queue_is_refused(server: ApiServer) -> None:
+    body = {"name": "x", "project_id": "default", "workflow_yaml": flow("true"), "queue_id": "q-0"}
+
+    answer = server.post("/workflows", body)
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert answer.body["error"]["errors"][0]["path"] == "queue_id"
+
+
+def test_queues_outlive_the_server(tmp_path: Path) -> None:
+    with ApiServer(tmp_path) as server:
+        body = {"name": "kept", "quota_cpu": "500m", "description": "still here"}
+        made = server.post("/queues", body).data
+        server.restart()
+
+        assert server.get("/queues/q-kept").data == made
