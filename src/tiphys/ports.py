@@ -1,8 +1,9 @@
 """What the control loop asks of the outside world, as protocols.
 
 A ``Runtime`` runs one node. It is told to ``start`` a ``Task`` at least once and must make that at
-most once by the task's id; everything it has to say comes back as events through the ``Sink`` it was
-opened with, never as return values. Implementations live in ``runtimes``; the loop in ``control``.
+most once by the task's id; everything it has to say comes back as events through the ``Sink`` it
+was opened with, never as return values. Implementations live in ``runtimes``; the loop in
+``control``.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ class Runtime(Protocol):
         one, a TaskStarted for each that still runs. A task that never began is started."""
 
     async def stop(self, ids: Sequence[AttemptId], *, grace: float) -> None:
-        """End attempts: SIGTERM, after ``grace`` seconds SIGKILL. Their TaskEnded says ``stopped``."""
+        """End attempts: SIGTERM, then SIGKILL after ``grace`` seconds. They end as ``stopped``."""
 
     async def keep(self, ids: Sequence[AttemptId]) -> None:
         """End and forget all attempts but these: those that an earlier process left and that nobody

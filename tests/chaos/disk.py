@@ -59,16 +59,24 @@ class Ext4:
         self.image = folder / "image"
         self.mounted = folder / "mounted"
         self.mounted.mkdir()
+        self._device = ""
         with open(self.image, "wb") as file:
             file.truncate(megabytes << 20)
 
     def make(self) -> str:
         """Make the file system; say what is in the way."""
-        return _run("mkfs.ext4", "-q", "-F", str(self.image)) or self.mount()
+        problem = _run("mkfs.ext4", "-q", "-F", str(self.image))
+        if problem:
+            return problem
+        # One device all the time: a second one could meet what the first still has to write.
+        words = ["losetup", "--find", "--show", str(self.image)]
+        made = subprocess.run(words, capture_output=True, text=True, check=False)
+        self._device = made.stdout.strip()
+        return self.mount() if self._device else f"losetup: {made.stderr.strip()}"
 
     def mount(self) -> str:
         """Mount it; say what is in the way."""
-        return _run("mount", "-o", "loop", str(self.image), str(self.mounted))
+        return _run("mount", self._device, str(self.mounted))
 
     def cut_power(self) -> None:
         """Lose everything that is not on the disk."""
@@ -85,3 +93,5 @@ class Ext4:
     def close(self) -> None:
         """Take it away, whoever still uses it."""
         _run("umount", "-l", str(self.mounted))
+        if self._device:
+            _run("losetup", "--detach", self._device)

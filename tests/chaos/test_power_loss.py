@@ -20,7 +20,7 @@ from tests.chaos.helm import FULL, Helm, seed_of_run, wait_until
 from tiphys.errors import TiphysError
 
 CUTS = 200 if FULL else 3
-NOT_HERE = why_not("mkfs.ext4")
+NOT_HERE = why_not("mkfs.ext4", "losetup")
 pytestmark = pytest.mark.timeout(7200 if FULL else 300)
 
 

@@ -33,6 +33,7 @@ from tests.chaos.world import (
     World,
 )
 from tiphys.control.loop import Control
+from tiphys.control.planning import Planning
 from tiphys.control.record import row_of
 from tiphys.control.recover import revive
 from tiphys.control.server import Quiet
@@ -40,7 +41,7 @@ from tiphys.control.submit import freeze
 from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import begin
 from tiphys.ports import Task, TaskEnded
-from tiphys.scheduling import Preempt, Queue, QueueTree, Resources, Scheduler
+from tiphys.scheduling import Preempt, Queue, QueueTree, Resources
 from tiphys.spec.library import Library
 from tiphys.spec.merge import resolve_spec
 from tiphys.spec.parse import parse_text
@@ -51,6 +52,8 @@ SHAPES = 150
 """How many workflows there are to choose from: to parse one takes as long as to run it."""
 PARTS = 4
 PODS = 3
+QUEUES = QueueTree([Queue(name="default", preempt=Preempt.LOWER_PRIORITY)])
+"""Urgent work stops other work."""
 LATEST = 30.0
 """Virtual seconds within which every message has arrived."""
 LONGEST = 100_000.0
@@ -214,32 +217,38 @@ class Simulation:
         self._control = Control(
             ledger=self._ledger,
             runtime=runtime,
-            capacity=Resources(pods=PODS),
+            planning=Planning(Resources(pods=PODS), QUEUES, ()),
             clock=VirtualClock(),
             watcher=Quiet(),
         )
-        self._let_preempt()
         await self._control.open()
         self.world.store.current = runtime
         self._take_up()
+        ended = await self._attend()
+        # Not Control.close: who is killed writes no more.
+        for timer in self._control._timers.values():
+            timer.cancel()
+        await runtime.close()
+        self.world.forget_server()
+        return ended
+
+    async def _attend(self) -> bool:
+        """Turn the loop until all is over, or the server is killed; tell whether all is over."""
+        try:
+            # Have the executor end what nobody cares about any more, as a server does first.
+            await self._control.keep_only_ours()
+        except Killed:
+            return False
         loop = asyncio.create_task(self._control.serve())
         over = asyncio.create_task(self._wait())
         people = asyncio.create_task(self._meddle())
         await asyncio.wait({loop, over}, return_when=asyncio.FIRST_COMPLETED)
-        ended = over.done() and over.exception() is None and not loop.done()
+        ended = over.done() and not loop.done()
         for each in (loop, over, people):
             each.cancel()
             with suppress(asyncio.CancelledError, Killed):
                 await each
-        await self._control.close()
-        self.world.forget_server()
         return ended
-
-    def _let_preempt(self) -> None:
-        """Give the loop a queue whose urgent work stops other work."""
-        queue = Queue(name="default", preempt=Preempt.LOWER_PRIORITY)
-        scheduler = Scheduler(Resources(pods=PODS), QueueTree([queue]))
-        self._control._scheduler = scheduler  # the loop has no setting for queues yet
 
     def _take_up(self) -> None:
         store = self.world.store
@@ -261,11 +270,8 @@ class Simulation:
         self._control.send(uid, ev.RunStarted(at=now))
 
     async def _wait(self) -> None:
-        """Be a server until all runs are over and what is under way has arrived."""
-        runs = list(self._control.runs)
-        # Have the executor end what nobody cares about any more, as a server does first of all.
-        await self._control.keep_only_ours()
-        for uid in runs:
+        """Wait until all runs are over and what is under way has arrived."""
+        for uid in list(self._control.runs):
             await self._control.ended(uid)
         await asyncio.sleep(LATEST)
 
@@ -298,8 +304,8 @@ class Simulation:
             open_ones = [n.name for n in store.nodes(row.uid) if n.phase in {"Pending", "Running"}]
             assert open_ones == [], f"{row.name} has ended, and these have not"
         assert [process.task.id for process in self.world.running()] == []
-        assert list(self._control._scheduler.running()) == []
-        assert list(self._control._scheduler.waiting()) == []
+        assert list(self._control.scheduler.running()) == []
+        assert list(self._control.scheduler.waiting()) == []
         assert list(self._control._locks.holders()) == []
 
     def outcome(self) -> dict[str, str]:

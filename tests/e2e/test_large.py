@@ -18,6 +18,7 @@ import pytest
 
 from tiphys.control.host import SystemClock
 from tiphys.control.loop import Control
+from tiphys.control.planning import Planning
 from tiphys.control.record import Ledger, row_of
 from tiphys.control.server import Quiet
 from tiphys.engine import event as ev
@@ -107,7 +108,7 @@ async def _play(run: Run, folder: Path) -> int:
     control = Control(
         ledger=ledger,
         runtime=runtime,
-        capacity=Resources(cpu=4000, memory=2**32, pods=64),
+        planning=Planning(Resources(cpu=4000, memory=2**32, pods=64)),
         clock=clock,
         watcher=Quiet(),
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Query
 from starlette.responses import Response
 
-from tiphys.api import shapes
+from tiphys.api import bodies, shapes
 from tiphys.api.deps import Context, Who, body_of
 from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
@@ -60,12 +60,12 @@ async def list_projects(context: Context, who: Who) -> Response:
     status_code=201,
     summary="Make a project",
     responses=answers(Envelope[ProjectShape], 403, 409, 415, 422, status=201),
-    openapi_extra=takes(shapes.NewProject),
+    openapi_extra=takes(bodies.NewProject),
 )
 async def make_project(
     context: Context,
     who: Who,
-    body: Annotated[shapes.NewProject, Depends(body_of(shapes.NewProject))],
+    body: Annotated[bodies.NewProject, Depends(body_of(bodies.NewProject))],
 ) -> Response:
     """Make a project; admins of all projects only."""
     who.require(Role.ADMIN)
@@ -126,12 +126,12 @@ async def list_tokens(context: Context, who: Who) -> Response:
     responses=answers(
         Envelope[MadeToken], 403, 415, 422, status=201, words="The secret is shown this one time."
     ),
-    openapi_extra=takes(shapes.NewToken),
+    openapi_extra=takes(bodies.NewToken),
 )
 async def make_token(
     context: Context,
     who: Who,
-    body: Annotated[shapes.NewToken, Depends(body_of(shapes.NewToken))],
+    body: Annotated[bodies.NewToken, Depends(body_of(bodies.NewToken))],
 ) -> Response:
     """Make a token. An admin of one project makes tokens for that project only."""
     who.require(Role.ADMIN, who.project)

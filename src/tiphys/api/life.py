@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.responses import Response
 
-from tiphys.api import shapes
+from tiphys.api import bodies
 from tiphys.api.context import ApiContext
 from tiphys.api.deps import Context, Who, body_of, find_workflow
 from tiphys.api.document import answers, routes, takes
@@ -23,8 +23,8 @@ router = routes("/workflows/{workflow_id}", "life cycle")
 _ANSWERS = answers(Envelope[Summary], 403, 409, 415, 422)
 _NEW = answers(Envelope[Summary], 403, 409, 415, 422, status=201, words="The new workflow.")
 
-Stop = Annotated[shapes.Stop, Depends(body_of(shapes.Stop))]
-Nothing = Annotated[shapes.Nothing, Depends(body_of(shapes.Nothing))]
+Stop = Annotated[bodies.Stop, Depends(body_of(bodies.Stop))]
+Nothing = Annotated[bodies.Nothing, Depends(body_of(bodies.Nothing))]
 
 
 async def _done(context: ApiContext, who: Identity, action: str, row: WorkflowRow) -> Response:
@@ -32,7 +32,7 @@ async def _done(context: ApiContext, who: Identity, action: str, row: WorkflowRo
     return answer(summary(row), status=201 if action == "resubmit" else 200)
 
 
-@router.post("/stop", responses=_ANSWERS, openapi_extra=takes(shapes.Stop, required=False))
+@router.post("/stop", responses=_ANSWERS, openapi_extra=takes(bodies.Stop, required=False))
 async def stop(context: Context, who: Who, workflow_id: str, body: Stop) -> Response:
     """Have a workflow end early; exit handlers still run."""
     row = find_workflow(context, who, workflow_id, Role.MEMBER)
@@ -40,7 +40,7 @@ async def stop(context: Context, who: Who, workflow_id: str, body: Stop) -> Resp
     return await _done(context, who, "stop", row)
 
 
-@router.post("/terminate", responses=_ANSWERS, openapi_extra=takes(shapes.Nothing, required=False))
+@router.post("/terminate", responses=_ANSWERS, openapi_extra=takes(bodies.Nothing, required=False))
 async def terminate(context: Context, who: Who, workflow_id: str, body: Nothing) -> Response:
     """End a workflow at once; exit handlers do not run."""
     del body
@@ -49,7 +49,7 @@ async def terminate(context: Context, who: Who, workflow_id: str, body: Nothing)
     return await _done(context, who, "terminate", row)
 
 
-@router.post("/suspend", responses=_ANSWERS, openapi_extra=takes(shapes.Nothing, required=False))
+@router.post("/suspend", responses=_ANSWERS, openapi_extra=takes(bodies.Nothing, required=False))
 async def suspend(context: Context, who: Who, workflow_id: str, body: Nothing) -> Response:
     """Have nothing new started; what runs goes on."""
     del body
@@ -57,12 +57,12 @@ async def suspend(context: Context, who: Who, workflow_id: str, body: Nothing) -
     return await _done(context, who, "suspend", await context.service.suspend(row.uid))
 
 
-@router.post("/resume", responses=_ANSWERS, openapi_extra=takes(shapes.Resume, required=False))
+@router.post("/resume", responses=_ANSWERS, openapi_extra=takes(bodies.Resume, required=False))
 async def resume(
     context: Context,
     who: Who,
     workflow_id: str,
-    body: Annotated[shapes.Resume, Depends(body_of(shapes.Resume))],
+    body: Annotated[bodies.Resume, Depends(body_of(bodies.Resume))],
 ) -> Response:
     """Let a workflow, or the pauses that the selector names, go on."""
     row = find_workflow(context, who, workflow_id, Role.MEMBER)
@@ -75,12 +75,12 @@ async def resume(
     return await _done(context, who, "resume", row)
 
 
-@router.post("/retry", responses=_ANSWERS, openapi_extra=takes(shapes.Retry, required=False))
+@router.post("/retry", responses=_ANSWERS, openapi_extra=takes(bodies.Retry, required=False))
 async def retry(
     context: Context,
     who: Who,
     workflow_id: str,
-    body: Annotated[shapes.Retry, Depends(body_of(shapes.Retry))],
+    body: Annotated[bodies.Retry, Depends(body_of(bodies.Retry))],
 ) -> Response:
     """Run a workflow again from the nodes that failed; what succeeded is not run again."""
     row = find_workflow(context, who, workflow_id, Role.MEMBER)
@@ -96,13 +96,13 @@ async def retry(
     "/resubmit",
     status_code=201,
     responses=_NEW,
-    openapi_extra=takes(shapes.Resubmit, required=False),
+    openapi_extra=takes(bodies.Resubmit, required=False),
 )
 async def resubmit(
     context: Context,
     who: Who,
     workflow_id: str,
-    body: Annotated[shapes.Resubmit, Depends(body_of(shapes.Resubmit))],
+    body: Annotated[bodies.Resubmit, Depends(body_of(bodies.Resubmit))],
 ) -> Response:
     """Run a workflow once more, as a new one."""
     row = find_workflow(context, who, workflow_id, Role.MEMBER)

@@ -11,7 +11,7 @@ import yaml
 from fastapi import Depends, Query
 from starlette.responses import Response
 
-from tiphys.api import shapes
+from tiphys.api import bodies, shapes
 from tiphys.api.deps import Context, Who, body_of, find_workflow
 from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
@@ -36,10 +36,10 @@ router = routes("/workflows/{workflow_id}", "workflows")
     "/lint",
     summary="Look a text over",
     responses=answers(Envelope[Report], 415, 422),
-    openapi_extra=takes(shapes.Lint),
+    openapi_extra=takes(bodies.Lint),
 )
 def lint(
-    context: Context, who: Who, body: Annotated[shapes.Lint, Depends(body_of(shapes.Lint))]
+    context: Context, who: Who, body: Annotated[bodies.Lint, Depends(body_of(bodies.Lint))]
 ) -> Response:
     """List all problems of a text with line and column; nothing is kept."""
     project = body.project_id or who.project or context.config.namespace
@@ -57,12 +57,12 @@ def lint(
     "/simulate",
     summary="Predict a schedule",
     responses=answers(Envelope[shapes.Simulation], 403, 415, 422),
-    openapi_extra=takes(shapes.Simulate),
+    openapi_extra=takes(bodies.Simulate),
 )
 async def simulate(
     context: Context,
     who: Who,
-    body: Annotated[shapes.Simulate, Depends(body_of(shapes.Simulate))],
+    body: Annotated[bodies.Simulate, Depends(body_of(bodies.Simulate))],
 ) -> Response:
     """Play a workflow through on this machine's capacity, with nothing else on it; none is run."""
     who.require(Role.MEMBER, who.project)
@@ -141,7 +141,7 @@ def _nodes(store: Store, row: WorkflowRow) -> Iterator[Node]:
         **answers(Envelope[str]),
         200: {
             "description": "YAML",
-            "content": {"application/yaml": {"example": shapes.EXAMPLE_YAML}},
+            "content": {"application/yaml": {"example": bodies.EXAMPLE_YAML}},
         },
     },
 )

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
+from tiphys.scheduling import Resources, Scheduler
 from tiphys.scheduling.admission import queue_of
 
 DURATIONS = tuple(float(2**n) for n in range(10))
@@ -109,8 +111,8 @@ class Metrics:
                 await asyncio.sleep(TICK)
                 self.loop_lag = max(0.0, loop.time() - due)
 
-    def text(self, *, live: dict[str, int], watchers: int, runs: int) -> str:
-        """Write all of them."""
+    def text(self, *, live: dict[str, int], watchers: int, queues: Iterable[str]) -> str:
+        """Write all of them; ``queues`` are lines of ``queue_lines``."""
         lines = ["# TYPE workflow_submitted_total counter"]
         lines += [
             f"workflow_submitted_total{_labels(key)} {count}"
@@ -126,8 +128,32 @@ class Metrics:
         gauges = {
             "tiphys_loop_lag_seconds": f"{self.loop_lag:.6f}",
             "tiphys_watchers": str(watchers),
-            "tiphys_runs_in_memory": str(runs),
         }
         for name, value in gauges.items():
             lines += [f"# TYPE {name} gauge", f"{name} {value}"]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *queues]) + "\n"
+
+
+def queue_lines(runs: Mapping[str, Run], scheduler: Scheduler) -> list[str]:
+    """Write how many nodes wait in each queue, and what each uses and is due."""
+    depth: Counter[str] = Counter()
+    for work in scheduler.waiting():
+        run = runs.get(work.rpartition(".")[0])
+        depth[_queue(run) if run is not None else "default"] += 1
+    lines = ["# TYPE queue_depth gauge"]
+    lines += [
+        f"queue_depth{_labels((('queue_id', name),))} {depth[name]}"
+        for name in scheduler.queues.leaves()
+    ]
+    tree = scheduler.queues.queues
+    lines += _amounts("queue_used", {name: scheduler.used(name) for name in tree})
+    lines += _amounts("queue_quota", {name: queue.deserved for name, queue in tree.items()})
+    return lines
+
+
+def _amounts(metric: str, queues: Mapping[str, Resources]) -> Iterator[str]:
+    """CPU comes in thousandths, memory in bytes, as the scheduler counts."""
+    yield f"# TYPE {metric} gauge"
+    for name, amounts in queues.items():
+        for resource, amount in amounts.items:
+            yield f"{metric}{_labels((('queue_id', name), ('resource', resource)))} {amount}"

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from tiphys.api.deps import Context, Who
 from tiphys.api.envelope import answer
+from tiphys.api.metrics import queue_lines
 from tiphys.api.problems import RequestError
 from tiphys.errors import TiphysError
 from tiphys.service.access import Role
@@ -42,15 +43,19 @@ async def readyz(context: Context) -> Response:
 
 
 @router.get("/metrics")
-def metrics(context: Context, who: Who) -> Response:
+async def metrics(context: Context, who: Who) -> Response:
     """Give the numbers; they are those of all projects."""
     who.require(Role.VIEWER)
     unfinished = WorkflowFilter(phases=("", "Pending", "Running"))
+    counts = await run_in_threadpool(context.store.count_by_phase, unfinished)
     live = {"pending": 0, "running": 0}
-    for phase, count in context.store.count_by_phase(unfinished).items():
+    for phase, count in counts.items():
         live["running" if phase == "Running" else "pending"] += count
+    control = context.host.control
     text = context.metrics.text(
-        live=live, watchers=context.feeds.watched, runs=len(context.host.control.runs)
+        live=live,
+        watchers=context.feeds.watched,
+        queues=queue_lines(control.runs, control.scheduler),
     )
     return Response(text, media_type="text/plain; version=0.0.4")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Depends, Query
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from tiphys.api import shapes
+from tiphys.api import bodies
 from tiphys.api.deps import Context, Who, body_of
 from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
@@ -28,12 +29,12 @@ def _shown(queue: dict[str, Any]) -> dict[str, Any]:
     status_code=201,
     summary="Make a queue",
     responses=answers(Envelope[QueueShape], 403, 409, 415, 422, status=201),
-    openapi_extra=takes(shapes.NewQueue),
+    openapi_extra=takes(bodies.NewQueue),
 )
 async def make_queue(
     context: Context,
     who: Who,
-    body: Annotated[shapes.NewQueue, Depends(body_of(shapes.NewQueue))],
+    body: Annotated[bodies.NewQueue, Depends(body_of(bodies.NewQueue))],
 ) -> Response:
     """Make a queue; admins of all projects only. Without more, its quota is a hard limit."""
     who.require(Role.ADMIN)
@@ -63,13 +64,13 @@ async def get_queue(context: Context, who: Who, queue_id: str) -> Response:
     "/{queue_id}",
     summary="Change a queue",
     responses=_CHANGED,
-    openapi_extra=takes(shapes.QueueChange),
+    openapi_extra=takes(bodies.QueueChange),
 )
 async def change_queue(
     context: Context,
     who: Who,
     queue_id: str,
-    body: Annotated[shapes.QueueChange, Depends(body_of(shapes.QueueChange))],
+    body: Annotated[bodies.QueueChange, Depends(body_of(bodies.QueueChange))],
 ) -> Response:
     """Change what is given, at once; what runs goes on."""
     who.require(Role.ADMIN)
@@ -115,7 +116,9 @@ async def queue_status(context: Context, who: Who, queue_id: str) -> Response:
     Nodes of other projects are counted and not listed.
     """
     who.require(Role.VIEWER, who.project)
-    status = context.queues.status(context.queues.check(queue_id), who)
+    name = context.queues.check(queue_id)
+    stats = await run_in_threadpool(context.queues.stats, name)
+    status = context.queues.status(name, who)
     waiting = [
         {
             "workflow_id": public_id(row["workflow"]),
@@ -126,4 +129,4 @@ async def queue_status(context: Context, who: Who, queue_id: str) -> Response:
         }
         for row in status["waiting"]
     ]
-    return answer({**status, "waiting": waiting})
+    return answer({**status, "stats": stats, "waiting": waiting})

@@ -1,4 +1,4 @@
-"""The shapes of ``/api/v1`` for readers of the OpenAPI document and for the bodies of requests.
+"""The shapes of the answers of ``/api/v1``, for readers of the OpenAPI document.
 
 Answers are written by ``api.view`` and are not passed through these models; the contract tests hold
 the two together.
@@ -6,48 +6,15 @@ the two together.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-
-from tiphys.core.quantity import bytes_of, cpu_millis
-from tiphys.errors import InvalidInputError
-from tiphys.service.access import Role
+from pydantic import BaseModel, Field
 
 T = TypeVar("T")
 
-EXAMPLE_YAML = """\
-apiVersion: argoproj.io/v1alpha1
-kind: Workflow
-metadata:
-  generateName: hello-
-spec:
-  entrypoint: main
-  arguments:
-    parameters:
-      - {name: who, value: world}
-  templates:
-    - name: main
-      inputs:
-        parameters:
-          - {name: who, value: "{{workflow.parameters.who}}"}
-      container:
-        image: alpine
-        command: [echo, "hello {{inputs.parameters.who}}"]
-"""
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
-PRIORITIES = {"critical": 1000, "high": 100, "normal": 10, "low": 1}
 
 Status = Literal["pending", "running", "succeeded", "failed", "error"]
-Parameters = Annotated[dict[str, str], Field(max_length=1000)]
-
-
-class Strict(BaseModel):
-    """A body: unknown fields are mistakes."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Pagination(BaseModel):
@@ -105,195 +72,6 @@ class Failure(BaseModel):
     success: Literal[False]
     message: str
     error: ErrorBody
-
-
-class Submit(Strict):
-    """A workflow to run."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "hello",
-                    "project_id": "default",
-                    "workflow_yaml": EXAMPLE_YAML,
-                    "parameters": {"who": "Tiphys"},
-                    "priority": "high",
-                }
-            ]
-        }
-    )
-
-    name: str = Field(description="Letters a-z, digits, '-' and '.'; need not be unique.")
-    project_id: str = Field(min_length=1, max_length=63)
-    workflow_yaml: str = Field(
-        min_length=1,
-        description="An Argo Workflow; templates, config maps and secrets may stand beside it.",
-    )
-    scheduler: Literal["local"] = "local"
-    queue_id: str | None = Field(None, description="The default queue, if not given.")
-    description: str = Field("", max_length=10_000)
-    priority: int | Literal["critical", "high", "normal", "low"] = "normal"
-    parameters: Parameters = Field(default_factory=dict)
-    estimated_cpu: str | None = Field(None, description="For people; such as 500m.")
-    estimated_memory: str | None = Field(None, description="For people; such as 1Gi.")
-
-    @field_validator("name")
-    @classmethod
-    def _check_name(cls, value: str) -> str:
-        if not _NAME.fullmatch(value):
-            raise ValueError("must be 1 to 63 of a-z, 0-9, '-' and '.', no sign at either end")
-        return value
-
-    @field_validator("estimated_cpu", "estimated_memory")
-    @classmethod
-    def _check_amount(cls, value: str | None, info: Any) -> str | None:
-        try:
-            if value is not None:
-                (cpu_millis if info.field_name == "estimated_cpu" else bytes_of)(value)
-        except InvalidInputError as error:
-            raise ValueError(str(error)) from None
-        return value
-
-    def priority_number(self) -> int:
-        """Give the priority as a number."""
-        return self.priority if isinstance(self.priority, int) else PRIORITIES[self.priority]
-
-
-class Stop(Strict):
-    """How a workflow is ended early."""
-
-    message: str = Field("", max_length=1000)
-
-
-class Resume(Strict):
-    """What goes on."""
-
-    node_selector: str = Field("", max_length=1000, examples=["displayName=approve"])
-    parameters: Parameters = Field(default_factory=dict)
-    message: str = Field("", max_length=1000)
-
-
-class Retry(Strict):
-    """How a failed workflow is run again."""
-
-    restart_successful: bool = False
-    node_selector: str = Field("", max_length=1000, examples=["templateName=flaky"])
-    parameters: Parameters = Field(default_factory=dict)
-
-
-class Resubmit(Strict):
-    """How a workflow is run once more."""
-
-    memoized: bool = False
-    parameters: Parameters = Field(default_factory=dict)
-
-
-class Nothing(Strict):
-    """No fields."""
-
-
-class Lint(Strict):
-    """A text to look over."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"workflow_yaml": EXAMPLE_YAML}]})
-
-    workflow_yaml: str = Field(min_length=1)
-    project_id: str | None = None
-    strict: bool = True
-
-
-class Simulate(Strict):
-    """A workflow to play through; all templates that it needs stand in the text."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"workflow_yaml": EXAMPLE_YAML, "default_seconds": 30}]}
-    )
-
-    workflow_yaml: str = Field(min_length=1)
-    parameters: Parameters = Field(default_factory=dict)
-    default_seconds: float = Field(60.0, gt=0, le=1e9, description="What a task takes.")
-
-
-class TemplateText(Strict):
-    """A WorkflowTemplate or ClusterWorkflowTemplate as YAML."""
-
-    template_yaml: str = Field(min_length=1)
-    project_id: str | None = Field(None, description="Of a WorkflowTemplate.")
-
-
-Amount = str | int | float
-Amounts = Annotated[dict[str, Amount], Field(max_length=100, examples=[{"cpu": "4"}])]
-
-
-class QueueChange(Strict):
-    """What of a queue is to change."""
-
-    description: str | None = Field(None, max_length=10_000)
-    priority: int | None = Field(None, ge=1, le=1_000_000, description="The weight of its share.")
-    quota_cpu: Amount | None = None
-    quota_memory: Amount | None = None
-    quota: Amounts | None = Field(None, description="Further resources, such as nvidia.com/gpu.")
-    max_parallel: int | None = Field(None, ge=1, description="Workflows at once.")
-    parent: str | None = None
-    guarantee: Amounts | None = None
-    capability: Amounts | None = None
-    borrowing_limit: Amounts | None = None
-    lending_limit: Amounts | None = None
-    reclaimable: bool | None = None
-    preemption: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] | None = None
-    sla_seconds: float | None = Field(None, gt=0)
-
-    def given(self) -> dict[str, Any]:
-        """Give the fields that were set."""
-        return self.model_dump(exclude_none=True)
-
-
-class NewQueue(QueueChange):
-    """A queue to make."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "batch", "quota_cpu": "2", "quota_memory": "4Gi"}]}
-    )
-
-    name: str
-    scheduler: Literal["local"] = "local"
-
-    @field_validator("name")
-    @classmethod
-    def _check_queue_name(cls, value: str) -> str:
-        if not _NAME.fullmatch(value) or value == "root":
-            raise ValueError("must be 1 to 63 of a-z, 0-9, '-' and '.', and not root")
-        return value
-
-
-class NewProject(Strict):
-    """A project to make."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"id": "training", "name": "Model training"}]}
-    )
-
-    id: str
-    name: str = Field("", max_length=200)
-    description: str = Field("", max_length=10_000)
-
-
-class NewToken(Strict):
-    """A token to make."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "ci", "role": "member", "project_id": "training"}]}
-    )
-
-    name: str = Field(min_length=1, max_length=200)
-    role: Literal["admin", "member", "viewer"]
-    project_id: str | None = Field(None, description="None: all projects; for admins of all only.")
-    expires_in: float | None = Field(None, gt=0, le=10 * 366 * 86400, description="Seconds.")
-
-    def role_value(self) -> Role:
-        """Give the role."""
-        return Role(self.role)
 
 
 class Summary(BaseModel):

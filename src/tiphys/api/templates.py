@@ -8,11 +8,12 @@ import msgspec
 from fastapi import Depends
 from starlette.responses import Response
 
+from tiphys.api.bodies import TemplateText
 from tiphys.api.deps import Context, Who, body_of, find_project
 from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.problems import RequestError
-from tiphys.api.shapes import Done, Envelope, Template, TemplateText
+from tiphys.api.shapes import Done, Envelope, Template
 from tiphys.service.access import Role
 from tiphys.service.templates import FOR_ALL, NAMESPACED, read_template
 from tiphys.store import ObjectRow

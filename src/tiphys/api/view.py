@@ -228,7 +228,7 @@ def waiting_for(node: Node) -> str | None:
     if node.ours.wake_at is not None:
         return f"retry at {instant(node.ours.wake_at)}"
     if node.ours.attempt and not node.ours.admitted:
-        return "capacity"
+        return "its turn in the queue"
     return "its start"
 
 

@@ -11,13 +11,14 @@ from fastapi import Depends, Header, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from tiphys.api.bodies import Submit
 from tiphys.api.context import ApiContext
 from tiphys.api.counting import Counts
 from tiphys.api.deps import Context, Who, body_of, find_project, find_workflow
 from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, page_of
 from tiphys.api.problems import RequestError
-from tiphys.api.shapes import Done, Envelope, Listed, Node, Submit, Submitted, Summary, Workflow
+from tiphys.api.shapes import Done, Envelope, Listed, Node, Submitted, Summary, Workflow
 from tiphys.api.view import NodeViews, details, shown_name, status_of, summary
 from tiphys.engine import event as ev
 from tiphys.errors import ConflictError, NotFoundError

@@ -48,6 +48,7 @@ def submit(  # noqa: PLR0913 - the fields of a submission
     *,
     parameters: Mapping[str, str] | None = None,
     priority: int | str = "normal",
+    queue: str = "",
     description: str = "",
     idempotency_key: str = "",
 ) -> Call[model.Submitted]:
@@ -60,6 +61,8 @@ def submit(  # noqa: PLR0913 - the fields of a submission
         "priority": priority,
         "description": description,
     }
+    if queue:
+        body["queue_id"] = queue
     headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
     return Call("POST", "/workflows", model.Submitted, body, headers)
 
@@ -179,6 +182,39 @@ def lint(text: str, *, project: str = "", strict: bool = True) -> Call[model.Rep
     if project:
         body["project_id"] = project
     return Call("POST", "/workflows/lint", model.Report, body)
+
+
+def explain(workflow: str) -> Call[list[model.Why]]:
+    """Tell why nodes wait."""
+    return Call("GET", _at(workflow, "explain"), list[model.Why])
+
+
+# --- queues -------------------------------------------------------------------------------------
+
+
+def list_queues() -> Call[list[model.Queue]]:
+    """List queues."""
+    return Call("GET", "/queues", list[model.Queue])
+
+
+def make_queue(name: str, **fields: Any) -> Call[model.Queue]:
+    """Make a queue; ``fields`` as the API names them: quota_cpu, quota_memory, parent…"""
+    return Call("POST", "/queues", model.Queue, {"name": name, **fields})
+
+
+def change_queue(key: str, **fields: Any) -> Call[model.Queue]:
+    """Change a queue."""
+    return Call("PATCH", f"/queues/{quote(key, safe='')}", model.Queue, fields)
+
+
+def delete_queue(key: str) -> Call[None]:
+    """Remove a queue."""
+    return Call("DELETE", f"/queues/{quote(key, safe='')}")
+
+
+def get_queue_status(key: str) -> Call[model.QueueStatus]:
+    """Tell how full a queue is."""
+    return Call("GET", f"/queues/{quote(key, safe='')}/status", model.QueueStatus)
 
 
 # --- administration -----------------------------------------------------------------------------

@@ -188,3 +188,52 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     token_id: str
     project_id: str | None = None
     expires_at: datetime | None = None
+
+
+class Queue(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue as it is defined."""
+
+    id: str
+    name: str
+    status: str
+    description: str = ""
+    scheduler: str = ""
+    priority: int = 1
+    quota: dict[str, str] = {}
+    parent: str = ""
+    max_parallel: int | None = None
+    created_at: datetime | None = None
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that waits in a queue, and why."""
+
+    workflow_id: str
+    node_id: str
+    name: str
+    reason: str
+    expected_start: datetime | None = None
+
+
+class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How full a queue is."""
+
+    id: str
+    name: str
+    status: str
+    quota: dict[str, str]
+    reserved: dict[str, str]
+    allocated: dict[str, str]
+    available: dict[str, str]
+    stats: dict[str, int]
+    waiting: list[Waiting]
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a node waits."""
+
+    name: str
+    reason: str
+    node_id: str | None = None
+    detail: dict[str, Any] | None = None
+    expected_start: datetime | None = None

@@ -144,11 +144,11 @@ class QueueDesk:
             "reserved": shown["guarantee"] or {},
             "allocated": amounts_dict(used),
             "available": amounts_dict(Resources(left)),
-            "stats": self._stats(name),
             "waiting": self._waiting(name, identity),
         }
 
-    def _stats(self, name: str) -> dict[str, int]:
+    def stats(self, name: str) -> dict[str, int]:
+        """Count the workflows of a queue; may take a while, so call it from a thread."""
         counts = self._host.store.count_by_phase(WorkflowFilter(queue=name))
         return {
             "waiting": counts.get("", 0) + counts.get("Pending", 0),

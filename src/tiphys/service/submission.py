@@ -7,6 +7,7 @@ The run sees the templates and config maps of its project alone, and those for a
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -38,6 +39,9 @@ DESCRIPTION = "tiphys.dev/description"
 QUEUE = "tiphys.dev/queue"
 HISTORY = 20
 """So many earlier workflows of a name tell how long the next will take."""
+_DEAR = 0.005
+"""Seconds."""
+_MOST = 10_000
 _LARGE = 32 * 1024
 """Texts beyond this are read beside the loop."""
 
@@ -83,6 +87,7 @@ class Intake:
     def __init__(self, host: Host, defaults: model.WorkflowSpec | None, policy: Any) -> None:
         self._host, self._defaults, self._policy = host, defaults, policy
         self._keys: dict[str, asyncio.Lock] = {}
+        self._estimates: dict[tuple[str, str], tuple[float | None, float]] = {}
 
     async def submit(self, order: Order) -> Taken:
         """Take a workflow in; returns when it is durable."""
@@ -123,7 +128,23 @@ class Intake:
         return found[0] if found else None
 
     def estimate(self, project: str, name: str) -> float | None:
-        """Tell how many seconds a workflow of this name takes, by the latest that succeeded."""
+        """Tell how many seconds a workflow of this name takes, by the latest that succeeded.
+
+        An answer that was dear to find is good for a while.
+        """
+        known, until = self._estimates.get((project, name), (None, 0.0))
+        if time.monotonic() < until:
+            return known
+        begun = time.thread_time()  # Not the clock's: a busy machine is no reason to remember.
+        found = self._history(project, name)
+        took = time.thread_time() - begun
+        if took > _DEAR:
+            if len(self._estimates) >= _MOST:
+                self._estimates.clear()
+            self._estimates[project, name] = (found, time.monotonic() + took * 100)
+        return found
+
+    def _history(self, project: str, name: str) -> float | None:
         wanted = WorkflowFilter(
             namespace=project, phases=("Succeeded",), label_selector=f"{NAME_LABEL}={name}"
         )

@@ -89,6 +89,21 @@ def test_administration(client: Client) -> None:
     assert not client.do(calls.lint("a: 1")).valid
 
 
+def test_queues(client: Client) -> None:
+    made = client.do(calls.make_queue("client-queue", quota_cpu="500m"))
+    pause = steps({"name": "p", "suspend": {}})
+    workflow = client.do(calls.submit("queued", "default", pause, queue=made.id))
+
+    assert workflow.queue_id == made.id
+    assert client.do(calls.change_queue(made.id, quota_cpu=1)).quota == {"cpu": "1"}
+    assert made.id in {each.id for each in client.do(calls.list_queues())}
+    assert client.do(calls.get_queue_status(made.id)).quota == {"cpu": "1"}
+    assert all(each.reason for each in client.do(calls.explain(workflow.id)))
+    client.do(calls.delete_workflow(workflow.id))
+    assert [each.status for each in client.watch(workflow.id)][-1] == "failed"
+    client.do(calls.delete_queue(made.id))
+
+
 def test_the_async_client_does_the_same(server: ApiServer) -> None:
     async def use() -> tuple[str, int]:
         async with AsyncClient(f"http://127.0.0.1:{server.port}", ADMIN) as client:

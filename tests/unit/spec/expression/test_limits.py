@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tiphys.errors import ExpressionError, ExpressionLimitError
-from tiphys.spec.expression import compile_expression, evaluate_when, parse_depends
-from tiphys.spec.expression import json_path
+from tiphys.spec.expression import compile_expression, evaluate_when, json_path, parse_depends
 
 HUGE = {
     "nested brackets": "(" * 5000 + "1" + ")" * 5000,
