@@ -6,6 +6,7 @@ runs and nodes as rows, one transaction a turn, on one writer thread.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -31,6 +32,7 @@ from tiphys.wire.argo import encode_node
 
 T = TypeVar("T")
 RETRY_SECONDS = 0.5
+MOST_METRICS = 10_000
 _encode = msgspec.json.Encoder().encode
 _decode_outputs = msgspec.json.Decoder(model.Outputs).decode
 
@@ -48,7 +50,8 @@ class Ledger:
         self._objects: list[ObjectRow] = []
         self._deleted: list[str] = []
         self._forgotten: list[tuple[str, str, str]] = []
-        self.metrics: list[tuple[str, cm.EmitMetric]] = []
+        self.metrics: deque[tuple[str, cm.EmitMetric]] = deque(maxlen=MOST_METRICS)
+        """The latest values of metrics that workflows define."""
 
     def submit(self, row: WorkflowRow) -> None:
         """Put a new workflow into the next commit."""
