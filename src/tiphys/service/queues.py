@@ -18,6 +18,7 @@ from tiphys.control.server import QueueOffice
 from tiphys.errors import NotFoundError
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.queue_file import amounts_dict, queue_dict
+from tiphys.scheduling.reason import Starting
 from tiphys.scheduling.resource import Resources
 from tiphys.service.access import Identity
 from tiphys.service.cabinet import Cabinet
@@ -165,7 +166,7 @@ class QueueDesk:
         ]
         found = []
         for run in runs[:RUNS]:
-            rows = [row for row in self.explain(run.uid, identity) if row["node"]]
+            rows = [row for row in self.explain(run.uid, identity) if _in_line(row)]
             found += [{"workflow": run.uid, **row} for row in rows[:ROWS]]
         return found
 
@@ -183,6 +184,11 @@ class QueueDesk:
         text = _UID.sub(known, msgspec.json.encode(rows).decode())
         plain: list[dict[str, Any]] = msgspec.json.decode(text)
         return plain
+
+
+def _in_line(row: Mapping[str, Any]) -> bool:
+    """Whether a node stands in the queue; one that is let in already only starts."""
+    return bool(row["node"]) and row["data"]["type"] != Starting.__name__
 
 
 def _plan(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
