@@ -18,7 +18,7 @@ from tiphys.engine.inputs import local_values, render_template
 from tiphys.engine.node import Node, NodeFlag, NodeType, Phase
 from tiphys.engine.outputs import evaluate_bool
 from tiphys.engine.resolve import UnresolvedError
-from tiphys.engine.run import Call, HardError, Run, add_node, refuse, set_phase
+from tiphys.engine.run import Call, HardError, Run, open_node, refuse, set_phase
 from tiphys.engine.shield import shield, unshield
 from tiphys.engine.throttle import no_room
 from tiphys.errors import ExpressionError, InvalidInputError
@@ -82,13 +82,7 @@ class RetryFrame:
 
 def start(run: Run, call: Call, prepared: Prepared, template: model.Template) -> Node:
     """Begin a retried node, or take it up where it was left."""
-    node = run.node_named(call.name)
-    if node is None:
-        node = add_node(run, call, NodeType.RETRY, Phase.RUNNING)
-    elif node.phase is Phase.PENDING:
-        set_phase(run, node, Phase.RUNNING, "")
-    if node.inputs is None and (template.inputs.parameters or template.inputs.artifacts):
-        node.inputs = template.inputs
+    node = open_node(run, call, NodeType.RETRY, template)
     frame = RetryFrame(call, prepared, template, node)
     run.frames[node.id] = frame
     # At once, so that the next sibling finds the attempt counted.

@@ -270,6 +270,18 @@ def add_node(
     return node
 
 
+def open_node(run: Run, call: Call, kind: NodeType, template: model.Template) -> Node:
+    """Give the node of a template that runs others: a new one, or one that is there already."""
+    node = run.node_named(call.name)
+    if node is None:
+        node = add_node(run, call, kind, Phase.RUNNING)
+    elif node.phase is Phase.PENDING:
+        set_phase(run, node, Phase.RUNNING, "")
+    if node.inputs is None and (template.inputs.parameters or template.inputs.artifacts):
+        node.inputs = template.inputs
+    return node
+
+
 def put_node(run: Run, node: Node) -> None:
     """Take ``node`` in; nobody is told."""
     run.nodes[node.id] = node

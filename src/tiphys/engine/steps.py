@@ -15,7 +15,7 @@ from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.engine.outputs import outbound, publish, template_outputs
 from tiphys.engine.reference import resolve_step
 from tiphys.engine.resolve import UnresolvedError
-from tiphys.engine.run import Call, HardError, Run, add_node, set_phase
+from tiphys.engine.run import Call, HardError, Run, add_node, open_node, set_phase
 from tiphys.engine.scope import Scope, aggregate, artifacts_of, facts_of
 from tiphys.engine.shield import shield
 from tiphys.engine.throttle import FAIL_FAST, blocked, failed_fast
@@ -77,13 +77,7 @@ class StepsFrame:
 
 def start(run: Run, call: Call, prepared: Prepared, template: model.Template) -> Node:
     """Begin a steps template, or take it up where it was left."""
-    node = run.node_named(call.name)
-    if node is None:
-        node = add_node(run, call, NodeType.STEPS, Phase.RUNNING)
-    elif node.phase is Phase.PENDING:
-        set_phase(run, node, Phase.RUNNING, "")
-    if node.inputs is None and (template.inputs.parameters or template.inputs.artifacts):
-        node.inputs = template.inputs
+    node = open_node(run, call, NodeType.STEPS, template)
     scope = Scope(run)
     scope.add_inputs(template.inputs)
     frame = StepsFrame(call, prepared, template, node, scope)
