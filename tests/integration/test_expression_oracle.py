@@ -201,7 +201,8 @@ def _rendered(question: Question) -> object:
             strict_prefixes=strict,
         )
     except ExpressionError as error:
-        return str(error)
+        # Our code stands behind Argo's words.
+        return str(error).replace(f" [{error.code}]", "", 1)
     return json.loads(text)
 
 

@@ -154,8 +154,14 @@ class Service:
     async def retry(self, key: str, how: Retry, *, namespace: str = "") -> WorkflowRow:
         """Run a failed workflow again from its failed nodes."""
         row = self._host.store.workflow(key, namespace=namespace)
-        if row.uid in self._host.control.runs:
-            raise ConflictError(f"workflow {row.name} has not ended: only ended ones are retried")
+        run = self._host.control.runs.get(row.uid)
+        if run is not None:
+            if not run.ended:
+                raise ConflictError(
+                    f"workflow {row.name} has not ended: only ended ones are retried"
+                )
+            await self._host.control.ended(row.uid)  # Its last processes are on their way out.
+            row = self._host.store.workflow(row.uid)
         selector = parse_selector(how.node_selector) if how.node_selector else None
         now = self._host.clock.now()
         plan = plan_retry(
@@ -166,11 +172,11 @@ class Service:
             restart_successful=how.restart_successful,
             selector=selector,
         )
-        run = load(row)
+        fresh = load(row)
         if how.parameters:
-            run.spec = _with_parameters(run.spec, how.parameters)
-        reopen(run, plan.kept, now=now, reset=plan.reset, removed=plan.removed)
-        self._host.take_up(run)
+            fresh.spec = _with_parameters(fresh.spec, how.parameters)
+        reopen(fresh, plan.kept, now=now, reset=plan.reset, removed=plan.removed)
+        self._host.take_up(fresh)
         await self._host.control.settle()
         return self._host.store.workflow(row.uid)
 
@@ -179,11 +185,12 @@ class Service:
         row = self._host.store.workflow(key, namespace=namespace)
         run = self._host.control.runs.get(row.uid)
         if run is not None:
-            if not force:
-                raise ConflictError(
-                    f"workflow {row.name} has not ended: terminate it first, or use --force"
-                )
-            await self.stop(row.uid, ev.Shutdown.TERMINATE)
+            if not run.ended:
+                if not force:
+                    raise ConflictError(
+                        f"workflow {row.name} has not ended: terminate it first, or use --force"
+                    )
+                await self.stop(row.uid, ev.Shutdown.TERMINATE)
             await self._host.control.ended(row.uid)
         await self._host.forget(row)
         return row
