@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from tiphys.cli.failure import FAILED, USAGE
+from tiphys.cli.failure import USAGE
 from tiphys.cli.inputs import read_files, settings
 
 
@@ -25,7 +25,7 @@ from tiphys.cli.inputs import read_files, settings
 def command(files: tuple[str, ...], form: str, strict: bool, namespace: str | None) -> int:
     """Look for mistakes in FILE…; "-" reads stdin, a folder stands for all files below it.
 
-    The files may refer to each other. Exits with 0 when nothing is wrong, 1 when something is.
+    The files may refer to each other. Exits with 0 when nothing is wrong, 2 when something is.
     """
     from tiphys.spec.lint import format_problems, has_errors, lint  # noqa: PLC0415
 
@@ -38,4 +38,4 @@ def command(files: tuple[str, ...], form: str, strict: bool, namespace: str | No
         sys.stdout.write(f"{format_problems(problems, form)}\n")
     else:
         sys.stderr.write(f"no mistakes in {len(texts)} file{'s' if len(texts) > 1 else ''}\n")
-    return FAILED if has_errors(problems) else 0
+    return USAGE if has_errors(problems) else 0

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from tiphys.scheduling.critical_path import critical_path, ranks
 from tiphys.scheduling.estimate import median
-from tiphys.scheduling.resource import Resources
+from tiphys.simulate.bound import lower_bound
 from tiphys.simulate.machine import Outcome, Record
-from tiphys.simulate.task import Task
 
 
 class QueueReport(msgspec.Struct, frozen=True):
@@ -63,86 +60,6 @@ def summarize(outcome: Outcome) -> Report:
         stuck=dict(outcome.stuck),
         warnings=tuple(outcome.warnings),
     )
-
-
-def lower_bound(tasks: Sequence[Task], capacity: Resources) -> float:
-    """The larger of the critical path and the work divided by the capacity."""
-    parents = {task.id: task.parents for task in tasks}
-    seconds = {task.id: task.seconds for task in tasks}
-    bounds = [critical_path(parents, seconds)]
-    for name, has in capacity.items:
-        work = sum(task.seconds * min(task.requests.get(name), has) for task in tasks)
-        if has:
-            bounds.append(work / has)
-    return max(bounds)
-
-
-def tight_bound(tasks: Sequence[Task], capacity: Resources) -> float:
-    """A lower bound that sees more: what must come before, what must come after, whole waves.
-
-    For tasks that cannot start before ``head`` and after whose end ``tail`` is still to come, all
-    of their work lies between; and of more tasks than there are places, some must queue.
-    """
-    parents = {task.id: task.parents for task in tasks}
-    seconds = {task.id: task.seconds for task in tasks}
-    below = ranks(parents, seconds)
-    tails = {name: rank - seconds[name] for name, rank in below.items()}
-    heads = _heads(tasks, below)
-    best = lower_bound(tasks, capacity)
-    for head in _steps(heads.values()):
-        later = [task for task in tasks if heads[task.id] >= head]
-        for tail in _steps(tails[task.id] for task in later):
-            inner = [task for task in later if tails[task.id] >= tail]
-            best = max(best, head + tail + _span(inner, capacity))
-    return best
-
-
-def _heads(tasks: Sequence[Task], below: dict[str, float]) -> dict[str, float]:
-    """The longest way from the start to each task."""
-    by_id = {task.id: task for task in tasks}
-    heads: dict[str, float] = {}
-    for name in sorted(by_id, key=lambda name: -below[name]):
-        pending = [name]
-        while pending:
-            task = by_id[pending[-1]]
-            missing = [parent for parent in task.parents if parent not in heads]
-            if missing:
-                pending += missing
-                continue
-            pending.pop()
-            heads[task.id] = max(
-                (heads[parent] + by_id[parent].seconds for parent in task.parents), default=0.0
-            )
-    return heads
-
-
-def _steps(values: Iterable[float]) -> list[float]:
-    """At most some dozens of the different values, the largest with them."""
-    found = sorted(set(values))
-    stride = max(1, len(found) // 48)
-    return [*found[::stride], found[-1]] if found else []
-
-
-def _span(tasks: Sequence[Task], capacity: Resources) -> float:
-    """The least time between the first start and the last end of independent tasks."""
-    spread = 0.0
-    for name, has in capacity.items:
-        if has:
-            work = sum(task.seconds * min(task.requests.get(name), has) for task in tasks)
-            spread = max(spread, work / has)
-    smallest = min((task.requests.get("cpu") for task in tasks), default=0)
-    places = capacity.get("cpu") // smallest if smallest else 0
-    return max(spread, _waves(sorted((task.seconds for task in tasks), reverse=True), places))
-
-
-def _waves(longest: list[float], places: int) -> float:
-    """Of the ``k·places + 1`` longest tasks some ``k + 1`` share a place: at least the shortest."""
-    best, waves = 0.0, 1
-    while places and waves * places < len(longest):
-        last = waves * places
-        best = max(best, sum(longest[last - waves : last + 1]))
-        waves += 1
-    return best
 
 
 def _queue(outcome: Outcome, name: str, records: list[Record]) -> QueueReport:

@@ -56,7 +56,7 @@ def test_an_unknown_command_suggests_a_known_one(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("arguments", [["get", "x"], ["logs", "x"], ["delete", "x"]])
-def test_looking_where_nothing_is_exits_with_1_and_makes_no_store(
+def test_looking_where_nothing_is_exits_with_2_and_makes_no_store(
     arguments: list[str], place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 1
@@ -103,12 +103,12 @@ def test_a_file_without_workflows_is_bad_input(
 
 
 @pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
-def test_lint_lists_all_mistakes_and_exits_with_1(
+def test_lint_lists_all_mistakes_and_exits_with_2(
     form: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (place / "wf.yaml").write_text(BROKEN)
 
-    assert run(["lint", "-o", form, "wf.yaml"]) == 1
+    assert run(["lint", "-o", form, "wf.yaml"]) == 2
 
     found = capsys.readouterr().out
     assert "mian" in found

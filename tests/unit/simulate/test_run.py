@@ -6,15 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling import Preempt, Queue, QueueTree, Resources
 from tiphys.scheduling.estimate import History
+from tiphys.simulate.bound import lower_bound, possible
 from tiphys.simulate.command import Load, load_queues, parse_capacity, simulate
 from tiphys.simulate.gantt import gantt_json, gantt_svg, gantt_text
-from tiphys.simulate.report import compare_text, lower_bound, report_text, summarize, tight_bound
+from tiphys.simulate.report import compare_text, report_text, summarize
 from tiphys.simulate.run import run
-from tiphys.simulate.task import Task, template_of
+from tiphys.simulate.task import Task, planned, template_of
 
 ONE = Resources(cpu=1000)
 TWO = Resources(cpu=2000)
@@ -107,13 +110,32 @@ def test_the_same_tasks_give_the_same_outcome() -> None:
     assert gantt_json(run(tasks, TWO)) == gantt_json(run(tasks, TWO))
 
 
-def test_the_tight_bound_sees_waves_heads_and_tails() -> None:
+def test_whole_waves_heads_and_tails_are_proofs_that_no_plan_is_shorter() -> None:
     wave = [task(f"t{i}") for i in range(3)]
     assert lower_bound(wave, TWO) == 15.0
-    assert tight_bound(wave, TWO) == 20.0
+    assert not possible(wave, TWO, 19.9)
+    assert possible(wave, TWO, 20.0)
 
     chain = [task("head"), *(task(f"m{i}", 10.0, "head") for i in range(4))]
-    assert tight_bound(chain, TWO) == 30.0
+    assert not possible(chain, TWO, 29.9)
+    assert possible(chain, TWO, 30.0)
+
+
+@given(
+    seconds=st.lists(st.integers(1, 20), min_size=1, max_size=12),
+    parents=st.lists(st.integers(0, 20), min_size=12, max_size=12),
+)
+def test_what_a_plan_reaches_is_never_called_impossible(
+    seconds: list[int], parents: list[int]
+) -> None:
+    tasks = [
+        task(f"t{i}", float(each), *([f"t{parents[i] % i}"] if i and parents[i] > 10 else []))
+        for i, each in enumerate(seconds)
+    ]
+
+    outcome = run(planned(tasks, TWO), TWO)
+
+    assert possible(tasks, TWO, outcome.makespan)
 
 
 def test_pictures_show_each_task() -> None:
