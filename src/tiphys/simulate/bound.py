@@ -34,7 +34,7 @@ def lower_bound(tasks: Sequence[Task], capacity: Resources) -> float:
 
 
 def possible(tasks: Sequence[Task], capacity: Resources, makespan: float) -> bool:
-    """Tell whether a plan that ends by ``makespan`` could exist; False is a proof of the contrary."""
+    """Tell whether a plan that ends by ``makespan`` could exist; False is a proof."""
     if lower_bound(tasks, capacity) > makespan:
         return False
     for resource, has in capacity.items:
