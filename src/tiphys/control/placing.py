@@ -7,11 +7,13 @@ The loop opens the gate (``scheduling.gate``) with ``choice_of`` once for each r
 from __future__ import annotations
 
 from tiphys.control.foresight import Foresight
-from tiphys.control.task import attempt_id, requests_of
+from tiphys.control.task import attempt_id, requests_of, scheduler_of
+from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType
 from tiphys.engine.run import Run
-from tiphys.scheduling import Resources
+from tiphys.ports import LOCAL
+from tiphys.scheduling import Gang, Resources
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.estimate import Memory, key_of
 from tiphys.scheduling.placement import Choice, Facts, choose, priority_of
@@ -56,16 +58,24 @@ def facts_of(
     return Facts(
         id=attempt_id(run, command.attempt),
         workflow=run.uid,
-        requests=wanted_by(template),
+        # What runs on a cluster uses nothing of this machine.
+        requests=wanted_by(template) if scheduler_of(run) == LOCAL else _DAEMON,
         queued_at=now if node.ours.queued_at is None else node.ours.queued_at,
         workflow_created_at=run.created_at,
         layer=layer_of(run, node),
-        role=template.name,
+        role=template.name if command.gang is None else command.gang.role,
+        gang=_gang(command.gang),
         expected_seconds=None if memory is None else memory.seconds(estimate_key(run, node)),
         rank=0.0 if foresight is None else foresight.rank(node),
         queue=_own_queue(template.metadata),
         priority=_own_priority(run, template),
     )
+
+
+def _gang(gang: cm.Gang | None) -> Gang | None:
+    if gang is None:
+        return None
+    return Gang(name=gang.name, min_member=gang.least, min_task_member=gang.roles)
 
 
 def wanted_by(template: model.Template) -> Resources:

@@ -11,6 +11,18 @@ class _Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     pass
 
 
+class Gang(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Leaves that start together or not at all."""
+
+    name: str
+    least: int
+    """So many of them."""
+    roles: tuple[tuple[str, int], ...] = ()
+    """And so many of each role."""
+    role: str = ""
+    """Of this leaf."""
+
+
 class StartNode(_Command, frozen=True, kw_only=True):
     """Queue a leaf, and run it once the scheduler lets it."""
 
@@ -23,6 +35,7 @@ class StartNode(_Command, frozen=True, kw_only=True):
     on_exit: bool = False
     again: bool = False
     """It may have been started before the engine was restored: attach, do not assume."""
+    gang: Gang | None = None
 
 
 class StopNode(_Command, frozen=True, kw_only=True):

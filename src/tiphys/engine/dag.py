@@ -54,6 +54,8 @@ class TaskState:
     hooks: dict[str, Hooks] = field(default_factory=dict)
     done: bool = False
     facts: Facts | None = None
+    early: set[str] = field(default_factory=set)
+    """Dependencies that need not end: their probes passed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -86,6 +88,8 @@ class DagFrame:
             for state in list(self.tasks.values()):
                 if state.waits == 0:
                     _consider(run, self, state)
+            _pump(run, self)
+            _take_up_early(run, self)
         _pump(run, self)
         _close_if_done(run, self)
 
@@ -195,7 +199,7 @@ def _node_name(frame: DagFrame, task: model.DAGTask) -> str:
 def _wanted(run: Run, frame: DagFrame, state: TaskState) -> bool:
     if state.rule is not None:
         return state.rule.evaluate(lambda task, result: _has(run, frame, task, result))
-    return all(_went_well(frame.tasks[name]) for name in state.needs)
+    return all(name in state.early or _went_well(frame.tasks[name]) for name in state.needs)
 
 
 def _went_well(state: TaskState) -> bool:
@@ -427,6 +431,8 @@ def _task_changed(run: Run, where: tuple[DagFrame, TaskState], node: Node) -> No
     if node.id in state.hooks and not _hooks_done(run, frame, state, node):
         return
     if not node.fulfilled or state.done:
+        if node.type is NodeType.JOB:
+            _let_early(run, frame, state)
         return
     if state.node is None or state.node.type is not NodeType.TASK_GROUP or node is state.node:
         _finish(run, frame, state)
@@ -475,13 +481,51 @@ def _finish(run: Run, frame: DagFrame, state: TaskState) -> None:
     state.done = True
     frame.open -= 1
     run.dirty[frame] = None
+    if state.node is not None and state.node.type is NodeType.JOB:
+        _give_up_probes(run, frame, state)
     if not leaf.may_run(run, frame.call.on_exit):
         return
     for name in state.feeds:
         other = frame.tasks[name]
-        other.waits -= 1
-        if other.waits == 0:
-            _consider(run, frame, other)
+        if state.task.name not in other.early:
+            _count_down(run, frame, other)
+
+
+def _count_down(run: Run, frame: DagFrame, state: TaskState) -> None:
+    state.waits -= 1
+    if state.waits == 0:
+        _consider(run, frame, state)
+
+
+def _let_early(run: Run, frame: DagFrame, state: TaskState) -> None:
+    """A Job goes on: some that wait for it may start now."""
+    from tiphys.engine.readiness import passed  # noqa: PLC0415 - few graphs have probes
+
+    for name in state.feeds:
+        other = frame.tasks[name]
+        waits = other.task.ready is not None and state.task.name not in other.early
+        if waits and passed(run, frame, state, other):
+            other.early.add(state.task.name)
+            _count_down(run, frame, other)
+    run.dirty[frame] = None
+
+
+def _take_up_early(run: Run, frame: DagFrame) -> None:
+    """After a restart: tasks that began before what they depend on had ended."""
+    for state in frame.tasks.values():
+        if state.task.ready is None or not state.waits:
+            continue
+        if run.node_named(_node_name(frame, state.task)) is not None:
+            state.early.update(name for name in state.needs if not frame.tasks[name].done)
+            state.waits = 0
+            _consider(run, frame, state)
+
+
+def _give_up_probes(run: Run, frame: DagFrame, state: TaskState) -> None:
+    if any(frame.tasks[name].task.ready is not None for name in state.feeds):
+        from tiphys.engine.readiness import give_up  # noqa: PLC0415 - few graphs have probes
+
+        give_up(run, frame, state)
 
 
 def _close_if_done(run: Run, frame: DagFrame) -> None:

@@ -133,6 +133,7 @@ class RunResumed(_Event, frozen=True, kw_only=True):
     outputs: Mapping[str, str] = {}
     """Values for supplied output parameters."""
     phase: str = "Succeeded"
+    """How the nodes end; "" if they only get outputs and go on waiting."""
     message: str = ""
 
 

@@ -74,8 +74,12 @@ def dispatch(run: Run, call: Call, prepared: Prepared, template: model.Template)
             return steps.start(run, call, prepared, template)
         if prepared.kind == "dag":
             return dag.start(run, call, prepared, template)
+        if prepared.kind == "volcano_job":
+            from tiphys.engine import job  # noqa: PLC0415 - few runs have one
+
+            return job.start(run, call, prepared, template)
         return leaf.start(run, call, prepared, template)
-    except (UnresolvedError, ExpressionError) as error:
+    except (UnresolvedError, ExpressionError, InvalidInputError) as error:
         refuse(run, call, str(error))
 
 
@@ -85,6 +89,8 @@ _NODE_TYPES = {
     "suspend": NodeType.SUSPEND,
     "http": NodeType.HTTP,
     "plugin": NodeType.PLUGIN,
+    "volcano_job": NodeType.JOB,
+    "volcano_probe": NodeType.PROBE,
 }
 
 

@@ -5,13 +5,14 @@ pods, pauses, requests, and the daemons among them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tiphys.core.duration import parse_duration, parse_duration_or_seconds
 from tiphys.engine import locks, metric
-from tiphys.engine.command import StartNode, StopNode, WakeAt
+from tiphys.engine.command import Gang, StartNode, StopNode, WakeAt
 from tiphys.engine.event import Shutdown
 from tiphys.engine.node import ACTIVE, Node, NodeType, Phase
 from tiphys.engine.outputs import publish
@@ -27,10 +28,21 @@ if TYPE_CHECKING:
 
 replace = msgspec.structs.replace
 
-_TYPES = {"suspend": NodeType.SUSPEND, "http": NodeType.HTTP, "plugin": NodeType.PLUGIN}
+_TYPES = {
+    "suspend": NodeType.SUSPEND,
+    "http": NodeType.HTTP,
+    "plugin": NodeType.PLUGIN,
+    "volcano_probe": NodeType.PROBE,
+}
 
 
-def start(run: Run, call: Call, prepared: Prepared, template: model.Template) -> Node:
+def start(
+    run: Run,
+    call: Call,
+    prepared: Prepared,
+    template: model.Template,
+    gang: Gang | None = None,
+) -> Node:
     """Make the node of a leaf and ask for it to be run; or take up one that is there."""
     node = run.node_named(call.name)
     if node is None:
@@ -38,7 +50,7 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
         node = add_node(run, call, kind, Phase.PENDING)
     if node.inputs is None and (template.inputs.parameters or template.inputs.artifacts):
         node.inputs = template.inputs
-    run.leaves[node.id] = Leaf(call, template)
+    run.leaves[node.id] = Leaf(call, template, gang=gang)
     display = template.annotations.get("workflows.argoproj.io/display-name")
     if display:
         node.display_name = display
@@ -144,6 +156,7 @@ def queue(run: Run, node: Node) -> None:
             deadline_at=deadline_at,
             on_exit=leaf.call.on_exit,
             again=again,
+            gang=leaf.gang,
         )
     )
 
@@ -246,8 +259,23 @@ def _fill_outputs(node: Node, values: dict[str, str]) -> str:
     return ""
 
 
+def _supply(node: Node, values: Mapping[str, str]) -> None:
+    """Give some supplied outputs their values; the others are still waited for."""
+    if node.outputs is not None:
+        parameters = tuple(
+            replace(each, value=values[each.name], value_from=None) if each.name in values else each
+            for each in node.outputs.parameters
+        )
+        node.outputs = replace(node.outputs, parameters=parameters)
+
+
 def resume(run: Run, node: Node, event: RunResumed) -> None:
-    """End a pause because somebody said so."""
+    """End a pause because somebody said so; without a phase, only give it outputs."""
+    if not event.phase:
+        _supply(node, event.outputs)
+        node.message = event.message or node.message
+        run.touch(node)
+        return
     phase = Phase(event.phase)
     missing = _fill_outputs(node, dict(event.outputs))
     if missing and phase is Phase.SUCCEEDED:

@@ -15,6 +15,7 @@ from tiphys.engine.globals import set_globals
 from tiphys.engine.node import ACTIVE, Node, NodeType, Phase
 from tiphys.engine.resolve import Templates, UnresolvedError
 from tiphys.engine.run import Run, drain
+from tiphys.spec.repository import config_map_name, entry_key
 
 if TYPE_CHECKING:
     from tiphys.spec import model
@@ -132,12 +133,11 @@ def _missing_repository(run: Run) -> str:
     ref = run.spec.artifact_repository_ref
     if ref is None:
         return ""
-    name = ref.config_map or "artifact-repositories"
+    name = config_map_name(ref)
     found = run.library.config_maps.get((run.namespace, name))
     if found is None:
         return f'failed to resolve artifact repository: there is no ConfigMap "{name}"'
-    default = "workflows.argoproj.io/default-artifact-repository"
-    key = ref.key or found.metadata.annotations.get(default, "")
+    key = entry_key(ref, found.metadata.annotations)
     if key not in found.data:
         return f'failed to resolve artifact repository: ConfigMap "{name}" has no key "{key}"'
     return ""
@@ -237,6 +237,10 @@ def _progressed(run: Run, node: Node, event: ev.NodeProgressed) -> None:
 def _woken(run: Run, node: Node, _: ev.Woken) -> None:
     if node.type is NodeType.RETRY and node.phase is Phase.RUNNING:
         retry.woken(run, node)
+    elif node.type is NodeType.JOB:
+        from tiphys.engine import job  # noqa: PLC0415 - few runs have one
+
+        job.woken(run, node)
     else:
         leaf.woken(run, node)
 

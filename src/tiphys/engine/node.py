@@ -42,6 +42,10 @@ class NodeType(StrEnum):
     SUSPEND = "Suspend"
     HTTP = "HTTP"
     PLUGIN = "Plugin"
+    JOB = "Job"
+    """Ours: a Volcano Job, its pods below it."""
+    PROBE = "Probe"
+    """Ours: a wait until services answer."""
 
 
 FULFILLED = frozenset({Phase.SUCCEEDED, Phase.SKIPPED, Phase.FAILED, Phase.ERROR, Phase.OMITTED})
@@ -87,6 +91,32 @@ class SynchronizationStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     waiting: str = ""
 
 
+class Due(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that a Job has put off."""
+
+    at: float
+    action: str
+    slot: str
+    event: str = ""
+    node: str = ""
+
+
+class JobRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What the nodes of a Volcano Job cannot tell: kept on the Job's node."""
+
+    phase: str = "Pending"
+    retries: int = 0
+    rounds: int = 0
+    """How often all of its pods were started again."""
+    history: tuple[tuple[str, float], ...] = ()
+    """Its phases and since when, the latest last."""
+    wanted: tuple[tuple[str, int], ...] = ()
+    """Replicas that were started again: the number of the node that stands for each."""
+    restarts: tuple[tuple[str, int], ...] = ()
+    """How often the container of a replica was started again in its pod."""
+    due: tuple[Due, ...] = ()
+
+
 class Ours(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What Tiphys keeps about a node besides Argo's fields."""
 
@@ -110,6 +140,7 @@ class Ours(msgspec.Struct, kw_only=True, omit_defaults=True):
     memory_bytes: int = 0
     wake_at: float | None = None
     on_exit: bool = False
+    job: JobRecord | None = None
 
 
 class Node(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from tiphys.core.name import fnv1a32
-from tiphys.engine.command import Command, ReleaseLocks
+from tiphys.engine.command import Command, Gang, ReleaseLocks
 from tiphys.engine.event import Shutdown
 from tiphys.engine.node import (
     ACTIVE,
@@ -88,6 +88,7 @@ class Leaf:
     call: Call
     template: model.Template
     stop: Callable[[Run, Node], None] | None = None
+    gang: Gang | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -36,6 +36,7 @@ def is_inline(template: model.Template) -> bool:
         or template.data is not None
         or template.resource is not None
         or template.plugin is not None
+        or template.volcano_probe is not None
     )
 
 
@@ -158,6 +159,8 @@ class InlineRuntime:
         refusal = _refusal(job.task.template)
         if refusal:
             return End("Error", refusal)
+        if job.task.template.volcano_probe is not None:
+            return await self._probe(job)
         await self._room.acquire()
         try:
             work, limit, late = self._prepare(job)
@@ -174,6 +177,19 @@ class InlineRuntime:
             if job.cutoff is not None:
                 job.cutoff.cut()
             return End("Failed", late)
+
+    async def _probe(self, job: _Job) -> End:
+        """Ask until all services answer; it takes no thread, so any number may wait."""
+        from tiphys.runtimes.probe import wait_until_ready  # noqa: PLC0415 - few workflows have one
+
+        assert job.task.template.volcano_probe is not None
+        self._sink([TaskStarted(id=job.task.id, at=now())])
+        try:
+            async with asyncio.timeout(job.task.deadline):
+                await wait_until_ready(job.task.template.volcano_probe)
+        except TimeoutError:
+            return End("Failed", DEADLINE)
+        return End("Succeeded", "")
 
     def _leave(self, answer: asyncio.Future[End]) -> None:
         """A thread is free again, whether or not anybody still waits for what it did."""

@@ -130,6 +130,9 @@ class Gate:
         """Let a node of an open run wait for its turn; say what had to be cut for it to fit."""
         guest = self._guests[facts.workflow]
         work, cut = self._work(guest, facts)
+        if facts.gang is not None:
+            self._scheduler.declare(facts.gang)
+            return self._scheduler.submit(work), cut
         if guest.choice.unit is Unit.LAYER and facts.layer:
             if work.queue not in self._scheduler.queues.leaves():
                 return NoSuchQueue(work.queue), cut

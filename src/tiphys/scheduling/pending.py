@@ -6,10 +6,11 @@ fit, none does. Withdrawn entries stay in their heap as ghosts and are dropped w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush, nsmallest
 
 from tiphys.scheduling.ledger import Account, Needs
-from tiphys.scheduling.work import Work
+from tiphys.scheduling.work import Work, WorkId
 
 Order = tuple[int, int, float, float, float, int]
 """Urgent first, then priority, age of workflow, critical path, own age, arrival."""
@@ -91,3 +92,18 @@ class Batch:
         if len(self.heap) > 64 and self.live * 4 < len(self.heap):
             self.heap = [pair for pair in self.heap if pair[1].alive]
             heapify(self.heap)
+
+
+def head_order(batch: Batch) -> Order:
+    """The order of a batch's first entry; an empty one comes last."""
+    head = batch.head()
+    return head.order if head is not None else (2, 0, 0.0, 0.0, 0.0, 0)
+
+
+def works_of(waiting: Iterable[Entry | Work]) -> list[Work]:
+    """Each waiting work once, in the order in which it came."""
+    found: dict[WorkId, Work] = {}
+    for item in waiting:
+        for work in (item,) if isinstance(item, Work) else item.works:
+            found[work.id] = work
+    return list(found.values())

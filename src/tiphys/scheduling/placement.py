@@ -22,7 +22,7 @@ from tiphys.scheduling.admission import (
 )
 from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.resource import Resources, clamp
-from tiphys.scheduling.work import PRIORITY_CLASSES, Work, WorkId
+from tiphys.scheduling.work import PRIORITY_CLASSES, Gang, Work, WorkId
 
 NORMAL = PRIORITY_CLASSES["normal"]
 PREEMPTABLE = "volcano.sh/preemptable"
@@ -63,6 +63,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     queue: str = ""
     """Its own, where its template names one; else its workflow's."""
     priority: int | None = None
+    gang: Gang | None = None
+    """Those that it starts together with, where its workflow says so."""
 
 
 def choose(
@@ -121,6 +123,7 @@ def work_of(facts: Facts, choice: Choice, largest: Resources) -> tuple[Work, tup
         queue=facts.queue or choice.queue,
         priority=choice.priority if facts.priority is None else facts.priority,
         workflow=facts.workflow,
+        group="" if facts.gang is None else facts.gang.name,
         role=facts.role,
         created_at=facts.queued_at,
         workflow_created_at=facts.workflow_created_at,

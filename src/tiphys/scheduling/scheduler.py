@@ -13,7 +13,6 @@ same from the same events. A round:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from itertools import count
 
@@ -24,7 +23,7 @@ from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
 from tiphys.scheduling.ledger import Account, Ledger
 from tiphys.scheduling.line import Lines
-from tiphys.scheduling.pending import Batch, Entry, Order
+from tiphys.scheduling.pending import Batch, Entry, Order, head_order, works_of
 from tiphys.scheduling.plan import Plan, Preemption
 from tiphys.scheduling.pool import Pools
 from tiphys.scheduling.promise import Promises
@@ -114,6 +113,19 @@ class Scheduler:
     def waiting(self) -> tuple[WorkId, ...]:
         """Works that wait."""
         return tuple(self._waiting)
+
+    def waiting_works(self) -> list[Work]:
+        """The same, as they were submitted."""
+        return works_of(self._waiting.values())
+
+    def waiting_gangs(self) -> frozenset[str]:
+        """Gangs of which members wait."""
+        return frozenset(self._gangs.waiting)
+
+    def work(self, work_id: WorkId) -> Work | None:
+        """A work that holds capacity of its own, as it was submitted."""
+        found = self._running.get(work_id)
+        return found.work if found is not None else None
 
     def wake_at(self) -> float | None:
         """When a plan may differ without any event; None where only events matter."""
@@ -434,7 +446,7 @@ class Scheduler:
 
     def _make_room(self, starts: list[WorkId]) -> tuple[Preemption, ...]:
         """Stop running work for works that newly wait, as far as a rule allows."""
-        hopeful, self._hopeful = sorted(self._hopeful, key=_head_order), {}
+        hopeful, self._hopeful = sorted(self._hopeful, key=head_order), {}
         found, failed = self._stopping.make_room(hopeful, set(starts))
         if starts:
             # What has just started is never stopped in the same breath, but may be next time.
@@ -549,7 +561,7 @@ class Scheduler:
             self._count_in(account, old.work)
             self._run(account, old.work, old.started_at)
             self._running[old.work.id].stopping = old.stopping
-        for work in _works(waiting):
+        for work in works_of(waiting):
             account_now = self._leaves.get(work.queue)
             if work.group and not self._gangs.formed(work.group):
                 self._waiting[work.id] = work
@@ -578,17 +590,3 @@ class Scheduler:
             return explain.incomplete(waiting, self._gangs)
         view = explain.View(self._lines, self._ledger, self._head, self._promises, self._horizon)
         return explain.why(waiting, view, now)
-
-
-def _head_order(batch: Batch) -> Order:
-    head = batch.head()
-    return head.order if head is not None else (2, 0, 0.0, 0.0, 0.0, 0)
-
-
-def _works(waiting: Iterable[Entry | Work]) -> list[Work]:
-    """Each waiting work once, in the order in which it came."""
-    found: dict[WorkId, Work] = {}
-    for item in waiting:
-        for work in (item,) if isinstance(item, Work) else item.works:
-            found[work.id] = work
-    return list(found.values())

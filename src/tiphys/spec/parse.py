@@ -50,6 +50,8 @@ class Bundle:
     config_maps: tuple[Parsed[ConfigMap], ...] = ()
     secrets: tuple[Parsed[Secret], ...] = ()
     volume_claims: tuple[Parsed[PersistentVolumeClaim], ...] = ()
+    job_templates: tuple[Parsed[Any], ...] = ()
+    """Volcano's; its flows and Jobs are among the workflows."""
     others: tuple[Parsed[dict[str, Any]], ...] = ()
     """Documents of kinds that are not ours, as plain data."""
     problems: tuple[Problem, ...] = ()
@@ -93,7 +95,9 @@ _OLDER: Mapping[str, str] = {
     "semaphore": "write semaphores, a list",
     "podPriority": "write podPriorityClassName",
 }
-_LISTS = frozenset({"List", *(f"{kind}List" for kind in _KINDS)})
+_VOLCANO = {"JobFlow": "job_flows", "JobTemplate": "job_templates", "Job": "jobs"}
+"""Volcano's kinds, read by modules that are loaded only when a file has one."""
+_LISTS = frozenset({"List", *(f"{kind}List" for kind in (*_KINDS, *_VOLCANO))})
 
 
 def parse_files(files: Iterable[tuple[str, bytes | str]], *, strict: bool = False) -> Bundle:
@@ -149,8 +153,20 @@ class _Gathered:
     problems: list[Problem] = field(default_factory=list)
 
     def bundle(self) -> Bundle:
+        self._compile_volcano()
         parts = {name: tuple(items) for name, items in self.found.items()}
         return Bundle(problems=tuple(self.problems), **parts)
+
+    def _compile_volcano(self) -> None:
+        """Turn Volcano's flows and Jobs into workflows; there may be neither."""
+        flows, jobs = self.found.pop("job_flows", []), self.found.pop("jobs", [])
+        if flows or jobs:
+            from tiphys.spec.volcano.read import compile_all  # noqa: PLC0415
+
+            templates = self.found.get("job_templates", [])
+            workflows, problems = compile_all(flows, jobs, templates)
+            self.problems.extend(_judged(problems, self.strict))
+            self.found.setdefault("workflows", []).extend(workflows)
 
     def take(self, document: Document) -> None:
         report = Report(document)
@@ -173,7 +189,7 @@ class _Gathered:
                 self.take(document.below(("items", index)))
 
     def _take_kind(self, document: Document, name: str, report: Report) -> None:
-        kind = _KINDS.get(name)
+        kind = _KINDS.get(name) or _volcano_kind(name)
         if kind is None or _is_foreign(document.value, kind):
             self.found.setdefault("others", []).append(Parsed(document.value, document))
             _warn_of_unknown_kind(document, name, report)
@@ -192,6 +208,15 @@ class _Gathered:
         elif version != kind.api_version and isinstance(version, str):
             message = f"the apiVersion {version[:60]!r} is not known for this kind"
             report.add(("apiVersion",), message, hint=f"use {kind.api_version}")
+
+
+def _volcano_kind(name: str) -> _Kind | None:
+    if name not in _VOLCANO:
+        return None
+    from tiphys.spec.volcano.read import KINDS  # noqa: PLC0415
+
+    cls, version = KINDS[name]
+    return _Kind(cls, _VOLCANO[name], version)
 
 
 def _warn_of_unknown_kind(document: Document, name: str, report: Report) -> None:

@@ -15,11 +15,13 @@ TYPE_FIELDS = (
     "data",
     "http",
     "plugin",
+    "volcano_job",
+    "volcano_probe",
 )
 """The attributes of `Template` of which exactly one is set."""
 
 POD_TYPES = frozenset({"container", "container_set", "script", "resource", "data"})
-LEAF_TYPES = POD_TYPES | {"http", "plugin"}
+LEAF_TYPES = POD_TYPES | {"http", "plugin", "volcano_probe"}
 
 
 def template_types(template: Template) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ from tiphys.spec import model
 API_VERSION = "argoproj.io/v1alpha1"
 PHASE_LABEL = "workflows.argoproj.io/phase"
 COMPLETED_LABEL = "workflows.argoproj.io/completed"
+GC_ERROR = "tiphys.dev/artifact-gc-error"
+"""The annotation that tells which artifacts could not be deleted."""
 _ENDED = frozenset({"Succeeded", "Failed", "Error"})
 
 
@@ -292,6 +294,8 @@ def _conditions(row: Header, nodes: Iterable[NodeStatus]) -> list[Condition]:
         conditions.append(Condition("PodRunning", "True" if running else "False"))
     if row.phase in _ENDED:
         conditions.append(Condition("Completed", "True"))
+    if row.annotations.get(GC_ERROR):
+        conditions.append(Condition("ArtifactGCError", "True", row.annotations[GC_ERROR]))
     if row.quarantine:
         conditions.append(Condition("SpecError", "True", row.quarantine))
     return conditions

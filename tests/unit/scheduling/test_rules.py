@@ -18,7 +18,7 @@ from tiphys.scheduling.kueue.quota import (
     fits,
 )
 from tiphys.scheduling.volcano import flow
-from tiphys.scheduling.volcano.job import Action, Policy, decide_action, may_start
+from tiphys.engine.jobrule import Action, Policy, decide_action, may_start
 from tiphys.scheduling.volcano.proportion import Claim, pour
 
 claims = st.lists(

@@ -25,7 +25,7 @@ def test_documents_of_all_kinds_are_sorted_by_kind() -> None:
         "ConfigMap": "v1",
         "Secret": "v1",
         "PersistentVolumeClaim": "v1",
-        "JobFlow": "flow.volcano.sh/v1alpha1",
+        "JobSet": "jobset.x-k8s.io/v1alpha2",
     }
     texts = [f"apiVersion: {kinds[kind]}\nkind: {kind}\nmetadata: {{name: x}}\n" for kind in kinds]
 
@@ -39,7 +39,7 @@ def test_documents_of_all_kinds_are_sorted_by_kind() -> None:
     assert len(bundle.config_maps) == 1
     assert len(bundle.secrets) == 1
     assert len(bundle.volume_claims) == 1
-    assert [each.value["kind"] for each in bundle.others] == ["JobFlow"]
+    assert [each.value["kind"] for each in bundle.others] == ["JobSet"]
     assert bundle.volume_claims[0].document.file == "b.yaml"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tiphys.scheduling.volcano import flow, gang, job, proportion
+from tiphys.engine import jobrule as job
+from tiphys.scheduling.volcano import flow, gang, proportion
 from tiphys.scheduling.volcano.actions import ACTIONS
 from tiphys.scheduling.volcano.admission import overcommit, overcommit_idle, sla
 from tiphys.scheduling.volcano.amounts import add, dominant_share, within_on

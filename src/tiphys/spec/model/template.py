@@ -186,6 +186,8 @@ class DAGTask(Model, frozen=True, kw_only=True):
     with_items: tuple[Item, ...] | None = None
     with_param: str = ""
     with_sequence: Sequence | None = None
+    ready: dict[str, Any] | None = None
+    """Ours: probes; where all pass, a dependency that still runs is good enough."""
 
 
 class DAGTemplate(Model, frozen=True, kw_only=True):
@@ -244,3 +246,7 @@ class Template(Model, frozen=True, kw_only=True):
     volumes: tuple[Volume, ...] = ()
     priority: int | None = None
     pending_timeout: str = ""
+    volcano_job: dict[str, Any] | None = None
+    """Ours: the spec of a Volcano Job that runs as one node with its pods below it."""
+    volcano_probe: dict[str, Any] | None = None
+    """Ours: a wait until services answer."""

@@ -93,7 +93,7 @@ def _check_schedules(cron: CronWorkflow, report: Report) -> None:
     if not spec.schedules:
         report.add(("spec",), "a cron workflow needs at least one schedule")
     for index, schedule in enumerate(spec.schedules):
-        problem = schedule_problem(schedule)
+        problem = schedule_problem(schedule, spec.timezone)
         if problem:
             path = ("spec", "schedules", index)
             report.add(path, f"the schedule {schedule[:60]!r} is malformed: {problem}")

@@ -15,7 +15,11 @@ from tiphys.spec.validate.tags import Scope, check_tags, has_tag
 from tiphys.spec.yaml import Path
 
 _POLICIES = ("Always", "OnError", "OnFailure", "OnTransientError")
-_TYPE_WORDS = ", ".join("containerSet" if name == "container_set" else name for name in TYPE_FIELDS)
+_TYPE_WORDS = ", ".join(
+    "containerSet" if name == "container_set" else name
+    for name in TYPE_FIELDS
+    if not name.startswith("volcano")
+)
 
 
 def check_template(template: Template, path: Path, context: Context) -> None:
