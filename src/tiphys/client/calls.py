@@ -15,6 +15,8 @@ import msgspec
 from tiphys.client import model
 
 T = TypeVar("T")
+ARGO = "/argo/api/v1"
+"""Paths that begin so are of the Argo Server's API, whose answers have no envelope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,15 @@ def submit(  # noqa: PLR0913 - the fields of a submission
     parameters: Mapping[str, str] | None = None,
     priority: int | str = "normal",
     queue: str = "",
+    scheduler: str = "",
     description: str = "",
     idempotency_key: str = "",
+    generate_name: bool = False,
+    labels: Mapping[str, str] | None = None,
+    entrypoint: str = "",
 ) -> Call[model.Submitted]:
     """Submit a workflow."""
-    body = {
+    body: dict[str, Any] = {
         "name": name,
         "project_id": project,
         "workflow_yaml": text,
@@ -61,8 +67,14 @@ def submit(  # noqa: PLR0913 - the fields of a submission
         "priority": priority,
         "description": description,
     }
-    if queue:
-        body["queue_id"] = queue
+    more = {
+        "queue_id": queue,
+        "scheduler": scheduler,
+        "generate_name": generate_name,
+        "labels": dict(labels or {}),
+        "entrypoint": entrypoint,
+    }
+    body |= {name: value for name, value in more.items() if value}
     headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
     return Call("POST", "/workflows", model.Submitted, body, headers)
 
@@ -114,10 +126,18 @@ def suspend(workflow: str) -> Call[model.Summary]:
 
 
 def resume(
-    workflow: str, *, node_selector: str = "", parameters: Mapping[str, str] | None = None
+    workflow: str,
+    *,
+    node_selector: str = "",
+    parameters: Mapping[str, str] | None = None,
+    message: str = "",
 ) -> Call[model.Summary]:
     """Let a workflow, or some of its pauses, go on."""
-    body = {"node_selector": node_selector, "parameters": dict(parameters or {})}
+    body = {
+        "node_selector": node_selector,
+        "parameters": dict(parameters or {}),
+        "message": message,
+    }
     return Call("POST", _at(workflow, "resume"), model.Summary, body)
 
 
@@ -187,6 +207,30 @@ def lint(text: str, *, project: str = "", strict: bool = True) -> Call[model.Rep
 def explain(workflow: str) -> Call[list[model.Why]]:
     """Tell why nodes wait."""
     return Call("GET", _at(workflow, "explain"), list[model.Why])
+
+
+def get_object(place: str, *, fields: str = "") -> Call[dict[str, Any]]:
+    """Give a workflow in Argo's shape; ``place`` is ``namespace/name``, quoted."""
+    path = _query(f"{ARGO}/workflows/{place}", {"fields": fields})
+    return Call("GET", path, dict[str, Any])
+
+
+def delete_object(place: str) -> Call[None]:
+    """Forget a workflow; its artifacts stay unless it says otherwise."""
+    return Call("DELETE", f"{ARGO}/workflows/{place}")
+
+
+def list_objects(
+    namespace: str = "", *, selector: str = "", fields: str = "", limit: int = 0, after: str = ""
+) -> Call[dict[str, Any]]:
+    """List workflows in Argo's shape, the newest first."""
+    values = {
+        "listOptions.labelSelector": selector,
+        "listOptions.limit": limit or "",
+        "listOptions.continue": after,
+        "fields": fields,
+    }
+    return Call("GET", _query(f"{ARGO}/workflows/{namespace}", values), dict[str, Any])
 
 
 # --- queues -------------------------------------------------------------------------------------
@@ -265,6 +309,8 @@ def read(call: Call[T], raw: bytes) -> T:
         return raw  # type: ignore[return-value]
     if call.kind is None:
         return None  # type: ignore[return-value]
+    if call.path.startswith(ARGO):
+        return msgspec.json.decode(raw, type=call.kind)  # type: ignore[no-any-return]
     envelope = msgspec.json.decode(raw, type=_Envelope)
     data: T = msgspec.json.decode(envelope.data, type=call.kind)
     return data

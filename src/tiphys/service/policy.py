@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from tiphys.engine.jobpod import pod_template, read_job
 from tiphys.errors import Problem, SpecError
 from tiphys.spec import model
+from tiphys.spec.model.volcano import JobSpec
 
 
 class Policy(Protocol):
@@ -39,12 +41,22 @@ def _wishes(spec: model.WorkflowSpec, policy: Policy) -> Iterator[tuple[str, str
         yield "spec.hostNetwork", "hostNetwork"
     if not policy.allow_host_path:
         yield from _host_paths(spec.volumes, "spec.volumes")
-    for number, template in enumerate(spec.templates):
-        path = f"spec.templates[{number}]"
+    for path, template in _templates(spec):
         if not policy.allow_host_path:
             yield from _host_paths(template.volumes, f"{path}.volumes")
         if not policy.allow_privileged:
             yield from _privileged(template, path)
+
+
+def _templates(spec: model.WorkflowSpec) -> Iterator[tuple[str, model.Template]]:
+    """Give all templates, and those of the pods that a Volcano Job has inside of one."""
+    for number, template in enumerate(spec.templates):
+        path = f"spec.templates[{number}]"
+        yield path, template
+        if template.volcano_job is not None:
+            for index, task in enumerate(read_job(template.volcano_job).tasks):
+                pod = pod_template(template.name, JobSpec(), task, 0, template.name)
+                yield f"{path}.volcanoJob.tasks[{index}].template", pod
 
 
 def _host_paths(volumes: Sequence[model.Volume], path: str) -> Iterator[tuple[str, str]]:
