@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tiphys.core.duration import parse_age
 from tiphys.core.quantity import bytes_of, cpu_millis
 from tiphys.errors import ConfigError, InvalidInputError, Problem, SpecError
 from tiphys.runtimes.config import ImageCommand, LocalConfig
+from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.spec import model, walk, yaml
 from tiphys.spec.library import DEFAULT_NAMESPACE
-from tiphys.spec.model.base import Quantity
+from tiphys.spec.model.base import AnyString, Quantity
 from tiphys.spec.report import Report
+from tiphys.spec.shape import fields_of, struct
 
 if TYPE_CHECKING:
     from tiphys.artifacts.config import ArtifactConfig
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = "tiphys.yaml"
 ISOLATIONS = ("auto", "sandbox", "process", "podman", "docker")
+ROLES = ("admin", "member", "viewer")
+LOG_FORMATS = ("text", "json")
 _LOCAL = LocalConfig()
 _BESIDE = ("artifactRepository", "egress")
 """Keys of ``ArtifactConfig`` that stand at the top, where Argo's users look for the first."""
@@ -50,6 +55,63 @@ class Capacity(model.Model, frozen=True, kw_only=True):
     def memory_bytes(self) -> int | None:
         """Bytes, None for the machine's own."""
         return bytes_of(self.memory) if self.memory else None
+
+
+class OidcRule(model.Model, frozen=True, kw_only=True):
+    """Who comes in through the OIDC provider, as what, and where."""
+
+    claim: str = "groups"
+    value: AnyString = "*"
+    """What the claim must be, or hold if it is a list; ``*`` is anything."""
+    role: str
+    project: str
+    """``*`` for all projects."""
+
+
+class Oidc(model.Model, frozen=True, kw_only=True):
+    """The OpenID Connect provider that people log in with; none without an issuer."""
+
+    issuer: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+    """Better given as TIPHYS_OIDC_CLIENT_SECRET or …_FILE. "" for a public client."""
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    audience: tuple[str, ...] = ()
+    """Whom bearer tokens of the provider must be meant for; the client itself if none is given."""
+    name_claim: str = "email"
+    """What people are called in lists and in the audit; ``sub`` where they have no such claim."""
+    rules: tuple[OidcRule, ...] = ()
+    """The first that fits decides; whoever fits none stays out."""
+    public_url: str = ""
+    """Where browsers reach this server, if not under the name that they ask for."""
+    session_hours: float = 12.0
+
+
+class Log(model.Model, frozen=True, kw_only=True):
+    """How the server writes its log."""
+
+    format: str = "text"
+
+
+class StoreConfig(model.Model, frozen=True, kw_only=True):
+    """Where everything is kept that must survive."""
+
+    url: str = ""
+    """``postgresql://…``; "" is a file in the data directory."""
+    advertise: str = ""
+    """Where other servers over the same database reach this one; "" is where it listens."""
+
+
+class Retention(model.Model, frozen=True, kw_only=True):
+    """How long workflows that have ended are kept by a server; "" is for ever."""
+
+    succeeded: str = ""
+    failed: str = ""
+    """Also of those that ended with an error."""
+    logs: str = ""
+    """When logs and working folders go, while the record of the workflow stays."""
+    count: int = 0
+    """So many that have ended are kept at most, the latest; 0 is any number."""
 
 
 class Config(model.Model, frozen=True, kw_only=True):
@@ -79,6 +141,12 @@ class Config(model.Model, frozen=True, kw_only=True):
     """Variables of our own environment that tasks see."""
     max_processes: int = 0
     linger_seconds: float = _LOCAL.linger_seconds
+    store: StoreConfig = StoreConfig()
+    retention: Retention = Retention()
+    kubernetes: KubernetesConfig = KubernetesConfig()
+    """The cluster of workflows that ask for one."""
+    oidc: Oidc = Oidc()
+    log: Log = Log()
 
     def local(self) -> LocalConfig:
         """Give the part that runs nodes on this machine."""
@@ -219,9 +287,11 @@ def _read_file(path: Path) -> dict[str, Any]:
 def _checked(value: Any, source: str, document: yaml.Document | None) -> dict[str, Any]:
     """Give the value made ready for Config; raise ConfigError with all that is wrong with it."""
     report = Report(document)
-    clean = walk.Walk(report).walk(walk.type_info(Config), value, ())
+    clean = walk.Walk(report).walk(struct(Config), value, ())
     if not report.problems:
         _check_rules(clean, report)
+        _check_oidc(clean.get("oidc", {}), report)
+        _check_store(clean, report)
         _check_artifacts(clean, report)
         _check_queues(clean, report)
     if report.problems:
@@ -239,6 +309,9 @@ def _check_rules(value: Mapping[str, Any], report: Report) -> None:
     if isolation not in ISOLATIONS:
         message = f"{isolation[:40]!r} is none of {', '.join(ISOLATIONS)}"
         report.add(("isolation",), message, hint=report.close_to(isolation, ISOLATIONS))
+    form = value.get("log", {}).get("format", "text")
+    if form not in LOG_FORMATS:
+        report.add(("log", "format"), f"{form[:40]!r} is none of {', '.join(LOG_FORMATS)}")
     amounts: dict[tuple[str, ...], Any] = {("logCap",): value.get("logCap")}
     amounts |= {("capacity", key): text for key, text in value.get("capacity", {}).items()}
     for path, text in amounts.items():
@@ -249,6 +322,36 @@ def _check_rules(value: Mapping[str, Any], report: Report) -> None:
         else:
             if too_small:
                 report.add(path, f"{text} is too little to run anything")
+
+
+def _check_store(value: Mapping[str, Any], report: Report) -> None:
+    url = value.get("store", {}).get("url", "")
+    if url and not url.startswith(("postgresql://", "postgres://")):
+        # The address itself is not shown: it may hold a password.
+        report.add(("store", "url"), "expected postgresql://user@host/database")
+    kept = value.get("retention", {})
+    for key in ("succeeded", "failed", "logs"):
+        try:
+            parse_age(kept.get(key) or "0")
+        except InvalidInputError as error:
+            report.add(("retention", key), str(error))
+    if kept.get("count", 0) < 0:
+        report.add(("retention", "count"), "a number of workflows is not negative")
+
+
+def _check_oidc(value: Mapping[str, Any], report: Report) -> None:
+    if not value:
+        return
+    for key in ("issuer", "publicUrl"):
+        if value.get(key) and not value[key].startswith(("https://", "http://")):
+            report.add(("oidc", key), f"{value[key][:100]!r} is no https address")
+    for key in ("issuer", "clientId", "rules"):
+        if not value.get(key):
+            report.add(("oidc", key), f"log-in needs {key}")
+    for number, rule in enumerate(value.get("rules", ())):
+        if rule["role"] not in ROLES:
+            message = f"{rule['role'][:40]!r} is none of {', '.join(ROLES)}"
+            report.add(("oidc", "rules", number, "role"), message)
 
 
 def _check_queues(value: Mapping[str, Any], report: Report) -> None:
@@ -276,7 +379,7 @@ def _check_artifacts(value: Mapping[str, Any], report: Report) -> None:
         return
     from tiphys.artifacts.config import ArtifactConfig  # noqa: PLC0415
 
-    fields = walk.fields_of(walk.type_info(ArtifactConfig))
+    fields = fields_of(ArtifactConfig)
     walker = walk.Walk(report)
     for key in _BESIDE:
         if key in value:
@@ -319,6 +422,7 @@ def _truth(text: str) -> bool:
 
 VARIABLES: Mapping[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
     "TIPHYS_NAMESPACE": (("namespace",), str),
+    "TIPHYS_STORE": (("store", "url"), str),
     "TIPHYS_ISOLATION": (("isolation",), str),
     "TIPHYS_CAPACITY_CPU": (("capacity", "cpu"), str),
     "TIPHYS_CAPACITY_MEMORY": (("capacity", "memory"), str),

@@ -34,8 +34,7 @@ from tiphys.scheduling.reason import (
     WorkflowNotAdmitted,
     WorkflowSuspended,
 )
-from tiphys.spec import model
-from tiphys.spec.expression import parse_depends
+from tiphys.spec import expression, model
 from tiphys.store import Store, WorkflowRow
 from tiphys.wire.argo import decode_node
 
@@ -200,7 +199,7 @@ def _tasks_to_come(
 def dependencies(task: model.DAGTask) -> tuple[str, ...]:
     """The tasks whose end a task waits for."""
     if task.depends:
-        return parse_depends(task.depends).tasks
+        return expression.parse_depends(task.depends).tasks
     return tuple(dict.fromkeys(task.dependencies))
 
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import inspect
 
+from tiphys.spec import shape as sh
 from tiphys.spec.model import Model
 from tiphys.spec.report import Report
 from tiphys.spec.scalar import number_text
+from tiphys.spec.shape import Shape, StructField, fields_of, struct
 from tiphys.spec.yaml import Path
 
 T = TypeVar("T", bound=Model)
@@ -27,41 +27,9 @@ _BAD = object()
 """Stands for a value that is already reported."""
 
 
-class StructField(NamedTuple):
-    """What the walk needs to know about a field."""
-
-    info: inspect.Type
-    required: bool
-
-
-@cache
-def type_info(cls: type[Model]) -> inspect.StructType:
-    """Give msgspec's description of a Struct."""
-    return cast("inspect.StructType", inspect.type_info(cls))
-
-
-def fields_of(info: inspect.StructType) -> Mapping[str, StructField]:
-    """Give the fields of a Struct by their JSON names."""
-    return _fields(info.cls)
-
-
-@cache
-def _fields(cls: type) -> Mapping[str, StructField]:
-    info = type_info(cls)
-    return {f.encode_name: StructField(_present(f.type), f.required) for f in info.fields}
-
-
-def _present(info: inspect.Type) -> inspect.Type:
-    """Take ``None`` out of a union: a null is an absent value, whatever the type."""
-    if isinstance(info, inspect.UnionType):
-        types = tuple(t for t in info.types if not isinstance(t, inspect.NoneType))
-        return types[0] if len(types) == 1 else inspect.UnionType(types)
-    return info
-
-
 def read(value: Any, cls: type[T], report: Report, path: Path = ()) -> T | None:
     """Turn plain data into a ``cls``; None when the report says why it cannot be."""
-    clean = Walk(report).walk(type_info(cls), value, path)
+    clean = Walk(report).walk(struct(cls), value, path)
     if any(not problem.warning for problem in report.problems):
         return None
     try:
@@ -78,17 +46,14 @@ class Walk:
 
     report: Report
 
-    def walk(self, info: inspect.Type, value: Any, path: Path) -> Any:
+    def walk(self, info: Shape, value: Any, path: Path) -> Any:
         """Give the value made ready for its type."""
-        step = _STEPS.get(type(info))
-        if step is None:
-            raise TypeError(f"the model uses a type that the walk does not know: {info}")
-        return step(self, info, value, path)
+        return _STEPS[info.kind](self, info, value, path)
 
-    def struct(self, info: Any, value: Any, path: Path) -> Any:
+    def struct(self, info: Shape, value: Any, path: Path) -> Any:
         if not isinstance(value, dict):
             return self.wrong(path, "a mapping", value)
-        fields = fields_of(info)
+        fields = fields_of(info.inner)
         clean = {}
         for key, item in value.items():
             found = fields.get(key)
@@ -106,32 +71,32 @@ class Walk:
         message = f"there is no field {str(path[-1])[:100]!r} here"
         self.report.add(path, message, code="unknown_field", hint=hint, warning=True, at_key=True)
 
-    def items(self, info: Any, value: Any, path: Path) -> Any:
+    def items(self, info: Shape, value: Any, path: Path) -> Any:
         if not isinstance(value, list | tuple):
             hint = "put a dash before it" if isinstance(value, (dict, str)) else ""
             return self.wrong(path, "a list", value, hint=hint)
-        inner = info.item_type
-        if isinstance(inner, inspect.AnyType):
+        inner = info.inner
+        if inner.kind == sh.ANYTHING:
             return value
         return [
             self.walk(inner, _zero(inner) if item is None else item, (*path, index))
             for index, item in enumerate(value)
         ]
 
-    def mapping(self, info: Any, value: Any, path: Path) -> Any:
+    def mapping(self, info: Shape, value: Any, path: Path) -> Any:
         if not isinstance(value, dict):
             return self.wrong(path, "a mapping", value)
-        inner = info.value_type
-        if isinstance(inner, inspect.AnyType):
+        inner = info.inner
+        if inner.kind == sh.ANYTHING:
             return value
         return {
             key: self.walk(inner, _zero(inner) if item is None else item, (*path, key))
             for key, item in value.items()
         }
 
-    def marked(self, info: Any, value: Any, path: Path) -> Any:
+    def marked(self, info: Shape, value: Any, path: Path) -> Any:
         """Read text that may be written as a number (or anything scalar)."""
-        if isinstance(value, bool) and info.extra["from"] == "any":
+        if isinstance(value, bool) and info.source == "any":
             return "true" if value else "false"
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return number_text(value)
@@ -193,24 +158,24 @@ def _describe(value: Any, written: str) -> str:
     return "a list" if isinstance(value, list) else "a mapping"
 
 
-def _zero(info: inspect.Type) -> Any:
+def _zero(info: Shape) -> Any:
     """Give what Go makes of a null inside of a list or a map."""
-    if isinstance(info, inspect.Metadata | inspect.StrType):
+    if info.kind in (sh.MARKED, sh.TEXT):
         return ""
-    if isinstance(info, inspect.StructType):
+    if info.kind == sh.STRUCT:
         return {}
-    return [] if isinstance(info, inspect.VarTupleType) else None
+    return [] if info.kind == sh.ITEMS else None
 
 
-_STEPS: Mapping[type[inspect.Type], Callable[[Walk, Any, Any, Path], Any]] = {
-    inspect.StructType: Walk.struct,
-    inspect.VarTupleType: Walk.items,
-    inspect.DictType: Walk.mapping,
-    inspect.Metadata: Walk.marked,
-    inspect.StrType: Walk.text,
-    inspect.IntType: Walk.whole,
-    inspect.FloatType: Walk.number,
-    inspect.BoolType: Walk.truth,
-    inspect.UnionType: Walk.either,
-    inspect.AnyType: Walk.anything,
+_STEPS: Mapping[str, Callable[[Walk, Any, Any, Path], Any]] = {
+    sh.STRUCT: Walk.struct,
+    sh.ITEMS: Walk.items,
+    sh.MAPPING: Walk.mapping,
+    sh.MARKED: Walk.marked,
+    sh.TEXT: Walk.text,
+    sh.WHOLE: Walk.whole,
+    sh.NUMBER: Walk.number,
+    sh.TRUTH: Walk.truth,
+    sh.EITHER: Walk.either,
+    sh.ANYTHING: Walk.anything,
 }
