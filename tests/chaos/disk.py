@@ -75,8 +75,20 @@ class Ext4:
         return self.mount() if self._device else f"losetup: {made.stderr.strip()}"
 
     def mount(self) -> str:
-        """Mount it; say what is in the way."""
-        return _run("mount", self._device, str(self.mounted))
+        """Mount it; say what is in the way.
+
+        A process with mounts of its own, as any sandbox on this machine, may still hold the file
+        system that was shut down: then that is what is mounted again, and nothing can be opened.
+        """
+        problem = _run("mount", self._device, str(self.mounted))
+        if problem:
+            return problem
+        try:
+            os.close(os.open(self.mounted / "alive", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC))
+        except OSError as error:
+            self.unmount()
+            return str(error)
+        return ""
 
     def cut_power(self) -> None:
         """Lose everything that is not on the disk."""

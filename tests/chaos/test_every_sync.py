@@ -118,15 +118,19 @@ def _executor(helm: Helm, words: list[str]) -> subprocess.Popen[bytes]:
     )
 
 
-def _wait_for_socket(helm: Helm) -> None:
-    wait_until((helm.data / "executor" / "socket").exists, "the executor's socket")
+def _wait_for_socket(helm: Helm, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the executor listens, or is dead already: its first syncs come before that."""
+    socket = helm.data / "executor" / "socket"
+    wait_until(
+        lambda: socket.exists() or process.poll() is not None, "the executor's socket or end"
+    )
 
 
 def _count_executor_calls(rounds: Rounds, folder: Path) -> int:
     helm, _, flow, _ = rounds.next()
     with helm:
         process = _executor(helm, strace.injecting(folder / "count", ""))
-        _wait_for_socket(helm)
+        _wait_for_socket(helm, process)
         assert _run_until_dead(helm, helm.serve(), flow) == (True, True)
         process.kill()
         process.wait()
@@ -145,7 +149,7 @@ def test_an_executor_killed_at_a_sync_runs_nothing_twice(
             trace = tmp_path / f"trace-{number}"
             words = strace.injecting(trace, f"signal=KILL:when={number}")
             process = _executor(helm, words)
-            _wait_for_socket(helm)
+            _wait_for_socket(helm, process)
             helm.up()
             helm.hand_in(flow)
 

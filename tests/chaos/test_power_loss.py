@@ -68,7 +68,7 @@ def _cut(helm: Helm, disk: Ext4, number: int, chance: random.Random) -> list[str
     for pid in helm.executors():
         helm.kill(pid)
     wait_until(lambda: not helm.executors() and not disk.unmount(), "the end of the disk")
-    assert disk.mount() == ""
+    wait_until(lambda: not disk.mount(), "the disk as it was left")
     return submitter.acknowledged
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.chaos.flow import LINES, stages
 from tests.chaos.helm import PATIENCE, Helm, Served, wait_until
+from tiphys.store.lock import FolderLock
 from tiphys.testing.ledger import Ledger, log_problems
 
 Record = Callable[[str, object], None]
@@ -118,3 +119,16 @@ def test_an_idle_former_server_cannot_take_a_submission(tmp_path: Path) -> None:
         assert done.returncode != 0
         assert "newer owner" in done.stderr
         assert _dump(helm) == before
+
+
+def test_a_second_server_is_refused_before_the_api_is_loaded(tmp_path: Path) -> None:
+    with Helm(tmp_path) as helm, FolderLock.take(helm.data):
+        helm.environment["PYTHONPROFILEIMPORTTIME"] = "1"
+
+        refused = helm("server")
+
+    assert refused.returncode != 0
+    assert f"in use by process {os.getpid()}" in refused.stderr
+    assert "tiphys.store.lock" in refused.stderr
+    assert "tiphys.api" not in refused.stderr
+    assert "tiphys.control" not in refused.stderr

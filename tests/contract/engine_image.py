@@ -1,12 +1,15 @@
 """An image for the tests of container engines: busybox and nothing else, made here.
 
 No registry is asked. Where the machine has no engine, no static busybox, or cannot run containers,
-``require`` says so and the tests are skipped.
+``require`` says so and the tests are skipped; ``TIPHYS_ENGINES=0`` leaves them out as well. One
+process at a time makes the image, and what was found is passed on to child processes: an engine has
+one store for everybody.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
 import os
 import shutil
@@ -21,6 +24,7 @@ from tiphys.executor.place import identity
 from tiphys.spec import model
 
 IMAGE = "localhost/tiphys-test:1"
+FOUND = "TIPHYS_TEST_IMAGE"
 FOLDERS = ("bin", "tmp", "etc", "proc", "sys", "dev", "var/tmp", "usr/bin", "root", "mnt")
 SETTINGS = """
 [containers]
@@ -41,12 +45,21 @@ def require(engine: str) -> str:
 @functools.cache
 def find_problem(engine: str) -> str:
     """Make the image and try it, once; return why it cannot be used, or nothing."""
-    if os.environ.get("TIPHYS_ENGINES") != "1":
-        # They share one engine and one store of images with everything else on the machine, and
-        # under load some of their waits are too short.
-        return f"{engine} is tried only with TIPHYS_ENGINES=1"
+    if os.environ.get("TIPHYS_ENGINES") == "0":
+        return f"{engine} is not tried with TIPHYS_ENGINES=0"
     if shutil.which(engine) is None:
         return f"{engine} is not installed"
+    if os.environ.get(f"{FOUND}_{engine.upper()}") == IMAGE:
+        return ""
+    with open(Path(tempfile.gettempdir(), f"tiphys-test-{os.getuid()}-{engine}"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        problem = _try_with_settings(engine)
+    if not problem:
+        os.environ[f"{FOUND}_{engine.upper()}"] = IMAGE
+    return f"{engine} cannot run containers here: {problem}" if problem else ""
+
+
+def _try_with_settings(engine: str) -> str:
     problem = _try(engine)
     if problem and engine == "podman" and shutil.which("runc"):
         # In a machine that may not raise limits, or with both kinds of control groups.
@@ -56,7 +69,7 @@ def find_problem(engine: str) -> str:
         settings.write_text(SETTINGS)
         os.environ["CONTAINERS_CONF"] = str(settings)
         problem = _try(engine)
-    return f"{engine} cannot run containers here: {problem}" if problem else ""
+    return problem
 
 
 def _try(engine: str) -> str:

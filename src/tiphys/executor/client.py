@@ -20,6 +20,8 @@ from tiphys.executor import protocol
 from tiphys.executor.place import Place
 
 START_TIMEOUT = 20.0
+START_AGAIN = 3.0
+"""Seconds after which another is started: the first found one at work, which then went away."""
 
 
 class _Connection(asyncio.Protocol):
@@ -77,42 +79,66 @@ class ExecutorClient:
 
     async def connect(self) -> protocol.Welcome:
         """Reach the executor, starting one where none listens."""
-        deadline = asyncio.get_running_loop().time() + START_TIMEOUT
-        pause, started = 0.002, False
-        while True:
-            try:
-                return await self._try_connect()
-            except (FileNotFoundError, ConnectionError) as error:
-                if asyncio.get_running_loop().time() > deadline:
-                    reason = self._last_words() or str(error)
-                    raise RuntimeFailure(f"the executor does not answer: {reason}") from error
-            if not started:
-                await asyncio.to_thread(self._start_executor)
-                started = True
-            elif pause > 0.2:
-                # One that was about to end held the lock when ours began: try with another.
-                started = False
-            await asyncio.sleep(pause)
-            pause = min(pause * 1.5, 0.25)
+        try:
+            async with asyncio.timeout(START_TIMEOUT):
+                welcome = await self._try_connect()
+                while welcome is None:
+                    await asyncio.to_thread(self._start_executor)
+                    welcome = await self._keep_trying(START_AGAIN)
+                return welcome
+        except TimeoutError as error:
+            reason = self._last_words() or "it is there and says nothing"
+            raise RuntimeFailure(f"the executor does not answer: {reason}") from error
 
-    async def _try_connect(self) -> protocol.Welcome:
+    async def _keep_trying(self, seconds: float) -> protocol.Welcome | None:
+        pause = 0.002
+        while seconds > 0:
+            await asyncio.sleep(pause)
+            welcome = await self._try_connect()
+            if welcome is not None:
+                return welcome
+            seconds -= pause
+            pause = min(pause * 1.5, 0.25)
+        return None
+
+    async def _try_connect(self) -> protocol.Welcome | None:
+        """Greet the executor that is there; None where there is none, or it makes room."""
         loop = asyncio.get_running_loop()
-        _, connection = await loop.create_unix_connection(
-            lambda: _Connection(self), self._place.address()
-        )
+        try:
+            _, connection = await loop.create_unix_connection(
+                lambda: _Connection(self), self._place.address()
+            )
+        except (FileNotFoundError, ConnectionError):
+            return None
         assert connection.transport is not None
         connection.transport.write(protocol.frame(protocol.Hello(protocol.VERSION, self._epoch)))
-        answer = await connection.answer
+        try:
+            answer = await connection.answer
+        except ConnectionError:
+            return None
+        except asyncio.CancelledError:
+            connection.transport.close()
+            raise
         if isinstance(answer, protocol.Refused):
             connection.transport.close()
-            if "stale epoch" in answer.reason:
-                raise StaleEpochError(answer.reason)
-            raise RuntimeFailure(f"the executor refused: {answer.reason}")
+            self._take_refusal(answer)
+            return None
         self._connection, self.welcome = connection, answer
         return answer
 
+    def _take_refusal(self, refused: protocol.Refused) -> None:
+        """Raise what a refusal means; nothing where another executor is to be started."""
+        if refused.leaves:
+            return
+        if "stale epoch" in refused.reason:
+            raise StaleEpochError(
+                f"{refused.reason} (after the return of an older store, with nothing running:"
+                f" remove {self._place.journal})"
+            )
+        raise RuntimeFailure(f"the executor refused: {refused.reason}")
+
     def _start_executor(self) -> None:
-        self._place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._place.make_folder()
         package = str(Path(__file__).parents[2])
         library = str(Path(msgspec.__file__).parents[1])
         command = [sys.executable, "-S", "-m", "tiphys.executor", "--data", str(self._place.data)]

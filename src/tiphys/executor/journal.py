@@ -73,12 +73,17 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        # Kept open: a data directory may be removed and made anew at the same path.
+        self._folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.begun: dict[str, Begun] = {}
         self.pids: dict[str, list[Pid]] = {}
         self.ended: dict[str, Ended] = {}
         self.epoch = 0
+        is_new = not path.exists()
         self._size = self._read()
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if is_new:
+            os.fsync(self._folder)
         os.ftruncate(self._fd, self._size)
 
     def _read(self) -> int:
@@ -144,22 +149,22 @@ class Journal:
         entries: list[Entry] = [Epoch(self.epoch), *self.begun.values(), *self.ended.values()]
         entries += [pid for pids in self.pids.values() for pid in pids]
         data = b"".join(map(seal, entries))
-        spare = self._path.with_suffix(".new")
-        fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        spare, folder = f"{self._path.name}.new", self._folder
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        fd = os.open(spare, flags, 0o600, dir_fd=folder)
         try:
             if os.write(fd, data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(fd)
-            spare.replace(self._path)
+            os.rename(spare, self._path.name, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError:
             os.close(fd)
             raise
-        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         os.fsync(folder)
-        os.close(folder)
         os.close(self._fd)
         self._fd, self._size = fd, len(data)
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._fd)
+        os.close(self._folder)

@@ -11,6 +11,7 @@ import os
 
 MS_RDONLY, MS_NOSUID, MS_NODEV = 1, 2, 4
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
+MS_RELATIME = 1 << 21
 MNT_DETACH = 2
 CLONE_FS, CLONE_NEWNS, CLONE_NEWUSER = 0x00000200, 0x00020000, 0x10000000
 PR_SET_CHILD_SUBREAPER = 36
@@ -85,16 +86,28 @@ def attach_mount(descriptor: int, target: str) -> None:
 
 
 def make_read_only(target: str) -> None:
-    """Let nothing be written through the mount at ``target``; its other flags stay."""
+    """Let nothing be written through the mount at ``target`` or below; other flags stay."""
     # attr_set, attr_clr, propagation, userns_fd
     wanted = (ctypes.c_uint64 * 4)(MS_RDONLY, 0, 0, 0)
     result = _libc.syscall(
-        _MOUNT_SETATTR, _AT_FDCWD, _bytes(target), 0, ctypes.byref(wanted), ctypes.sizeof(wanted)
+        _MOUNT_SETATTR,
+        _AT_FDCWD,
+        _bytes(target),
+        AT_RECURSIVE,
+        ctypes.byref(wanted),
+        ctypes.sizeof(wanted),
     )
     if result < 0 and ctypes.get_errno() == errno.ENOSYS:
-        mount(None, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY)
+        mount(None, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | _flags_of(target))
         return
     _check(result, f"mount {target} read-only")
+
+
+def _flags_of(target: str) -> int:
+    """Return the flags of a mount that a remount must name again, or lose."""
+    found = os.statvfs(target).f_flag
+    same = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME
+    return found & same | (MS_RELATIME if found & os.ST_RELATIME else 0)
 
 
 def become_root_of_own_namespace() -> None:
@@ -108,6 +121,21 @@ def become_root_of_own_namespace() -> None:
     ):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
+
+
+def may_mount() -> bool:
+    """Tell whether this process has the capability to mount (CAP_SYS_ADMIN)."""
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("CapEff:"):
+                return bool(int(line.split()[1], 16) & 1 << 21)
+    return False
+
+
+def is_in_user_namespace() -> bool:
+    """Tell whether root here is not the machine's root."""
+    with open("/proc/self/uid_map") as file:
+        return file.read().split() != ["0", "0", "4294967295"]
 
 
 def become_subreaper() -> None:

@@ -29,16 +29,29 @@ class Place:
         self.journal = self.folder / "journal"
         self.lock = self.folder / "lock"
         self.log = self.folder / "log"
-        self.slots = self.folder / "slots"
+        self.slots, self.base = self.folder / "slots", ""
         self._socket = self.folder / "socket"
         self._pointer = self.folder / "address"
 
-    def use_slots(self, base: str | None) -> Path:
-        """Return a folder of ours for views: in the data directory, or below ``base``."""
-        if base is None:
-            self.slots = self.folder / "slots"
-        else:
+    def make_folder(self) -> None:
+        """Make the folder, so that it survives a power loss."""
+        try:
+            self.folder.mkdir(mode=0o700, parents=True)
+        except FileExistsError:
+            return
+        folder = os.open(self.data, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def use_slots(self, base: str) -> Path:
+        """Return a folder of ours for views: below ``base``, or with "" in the data directory."""
+        self.base = base
+        if base:
             self.slots = Path(base, f"tiphys-{os.geteuid()}-{identity(self.data)}")
+        else:
+            self.slots = self.folder / "slots"
         with suppress(FileExistsError):
             self.slots.mkdir(mode=0o700)
         status = self.slots.lstat()

@@ -50,6 +50,8 @@ class ContainerRun(Record, frozen=True, array_like=True):
     halt: tuple[str, ...] = ()
     """Where its processes belong to a container engine, the command that ends them; ``{grace}``
     in it stands for whole seconds."""
+    writes: tuple[str, ...] = ()
+    """Folders that it must be able to write to, where the others are read-only."""
 
 
 class Limits(Record, frozen=True, array_like=True):
@@ -142,7 +144,7 @@ class Welcome(Record, frozen=True, array_like=True, tag=True):
     version: int
     pid: int
     sandbox: str
-    """``overlay``, or empty where sandboxes cannot be made; ``why`` says why not."""
+    """``overlay``, ``read-only``, or empty where none can be made; ``why`` not a better one."""
     why: str = ""
 
 
@@ -150,6 +152,8 @@ class Refused(Record, frozen=True, array_like=True, tag=True):
     """The executor does not take the client."""
 
     reason: str
+    leaves: bool = False
+    """Whether it ends now, to make room for another."""
 
 
 class Started(Record, frozen=True, array_like=True, tag=True):

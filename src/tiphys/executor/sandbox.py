@@ -9,39 +9,57 @@ The view is an overlay of ``/`` whose writes land in ``PLACE/upper``; ``/proc``,
 ``/dev`` are the host's, ``/tmp`` and ``/dev/shm`` are new, other file systems keep their place
 (copied on write too, else read-only), and the data directory is covered. Mount targets are resolved
 *inside* the view, so that no link of the host leads a mount out of it.
+
+Without overlays (``kind`` is ``read-only``) the folders of ``/`` are the host's, read-only; new
+entries of ``/``, ``/tmp`` and ``/var/tmp`` land in the upper layer, and so does what is written to
+the folders that are opened for a container (``opening``). An ordinary user has one overlay for each
+folder of ``/``, where the kernel allows it, and openings for what belongs to others.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tiphys.executor import linux
-from tiphys.executor.protocol import Mount
+from tiphys.executor.opening import Opening, attach, folders_to_open, prepare
+from tiphys.executor.protocol import ContainerRun, Mount
 from tiphys.executor.tree import remove_tree
 
+KINDS = ("overlay", "read-only")
 SCRIPT = "/argo/staging/script"
 """Where a script is mounted: there from the start, so that mounting it changes nothing."""
+_ESCAPE = re.compile(r"\\([0-7]{3})")
 _KERNEL = ("/proc", "/sys", "/dev")
 _COPY_ON_WRITE = {"ext4", "ext3", "ext2", "xfs", "btrfs", "tmpfs", "f2fs", "zfs", "bcachefs"}
+
+
+def is_rootless() -> bool:
+    """Tell whether views take a namespace in which this user is root."""
+    return os.geteuid() != 0 or not linux.may_mount()
 
 
 class Sandbox:
     """Makes views and enters them; one per executor."""
 
-    def __init__(self, hidden: Path) -> None:
+    def __init__(self, hidden: Path, kind: str = KINDS[0]) -> None:
+        self.kind = kind
         self._hidden = {str(hidden)}
-        self._rootless = os.geteuid() != 0
-        if self._rootless:
+        if is_rootless():
             linux.become_root_of_own_namespace()
+        self._rootless = linux.is_in_user_namespace()
         # Working directory and root are this thread's alone from now on: setns asks for it.
         linux.unshare(linux.CLONE_FS)
         self._home = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         self._root = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._others = other_mounts(Path("/proc/self/mountinfo").read_text(), str(hidden))
+        self._others = other_mounts(
+            os.fsdecode(Path("/proc/self/mountinfo").read_bytes()), str(hidden)
+        )
 
     def probe(self, place: Path) -> str:
         """Try one view below ``place``; return why it cannot be made, or nothing."""
@@ -62,7 +80,7 @@ class Sandbox:
 
     def build(self, place: str) -> int:
         """Make the view of ``place``; return its namespace."""
-        lay_out(place, rootless=self._rootless)
+        lay_out(place, rootless=self._rootless, layered=self.kind == "overlay")
         linux.unshare(linux.CLONE_NEWNS)
         try:
             linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
@@ -76,29 +94,56 @@ class Sandbox:
             self._leave()
 
     @contextmanager
-    def entered(self, namespace: int, mounts: Sequence[Mount], cwd: str) -> Iterator[int]:
+    def entered(
+        self,
+        namespace: int,
+        mounts: Sequence[Mount],
+        cwd: str,
+        openings: Sequence[Opening] = (),
+    ) -> Iterator[int]:
         """Be inside a view for the time of the block; ``mounts`` are for this time's child only.
 
         Gives the number of the mount namespace. To ask it of the child afterwards would be to wait
         for its exec.
         """
-        sources: list[int] = []
+        sources = [opening.source for opening in openings]
         try:
             for mount in mounts:
                 sources.append(linux.clone_mount(mount.source))
             linux.enter_namespace(namespace, linux.CLONE_NEWNS)
-            if mounts:
+            if mounts or openings:
                 linux.unshare(linux.CLONE_NEWNS)
-                for mount, source in zip(mounts, sources, strict=True):
+                for opening in openings:
+                    attach(opening)
+                for mount, source in zip(mounts, sources[len(openings) :], strict=True):
                     _attach(mount, source)
             if cwd and not os.path.isdir(cwd):
                 os.makedirs(cwd, 0o755)
-            here = os.stat("/proc/thread-self/ns/mnt") if mounts else os.fstat(namespace)
-            yield here.st_ino
+            own = os.stat("/proc/thread-self/ns/mnt") if mounts or openings else None
+            yield (own or os.fstat(namespace)).st_ino
         finally:
             for source in sources:
                 os.close(source)
             self._leave()
+
+    def prepare_openings(self, run: ContainerRun, upper: str) -> list[Opening]:
+        """Make ready what ``entered`` has to open for a container."""
+        layered = self.kind == "overlay"
+        if layered and not self._rootless:
+            return []
+        missing = [mount.target for mount in run.mounts if not os.path.lexists(mount.target)]
+        wanted = [os.path.dirname(target) for target in missing]
+        wanted += [*run.writes, *([run.cwd] if run.cwd else [])]
+        openings: list[Opening] = []
+        try:
+            for folder in folders_to_open(wanted):
+                if not (layered and os.access(folder, os.W_OK)):
+                    openings.append(prepare(folder, upper))
+        except OSError:
+            for opening in openings:
+                os.close(opening.source)
+            raise
+        return openings
 
     @contextmanager
     def beside(self, pid: int) -> Iterator[None]:
@@ -127,10 +172,13 @@ class Sandbox:
     def _assemble(self, place: str) -> None:
         # Relative paths: names with commas or colons would need escapes in the options.
         os.chdir(place)
-        if self._rootless:
+        layered = self.kind == "overlay"
+        if self._rootless or not layered:
             linux.mount("upper", "merged", None, linux.MS_BIND)
-            for entry in sorted(os.scandir("/"), key=lambda entry: entry.name):
-                _show(entry)
+            entries = sorted(os.scandir("/"), key=lambda entry: entry.name)
+            copied = [_show(entry, layered=layered) for entry in entries]
+            if layered and not any(copied):
+                raise OSError(errno.EOPNOTSUPP, "no folder of / can be copied on write", "overlay")
         else:
             # Volatile: without it every unmount flushes the whole file system upper is on.
             options = "lowerdir=/,upperdir=upper,workdir=work,volatile"
@@ -138,7 +186,10 @@ class Sandbox:
         for name in _KERNEL:
             linux.mount(name, f"merged{name}", None, linux.MS_BIND | linux.MS_REC)
         for number, (path, kind) in enumerate(self._others):
-            _carry_over(number, path, kind, ",userxattr" if self._rootless else "")
+            more = ",userxattr" if self._rootless else ""
+            _carry_over(number, path, kind if layered else "", more)
+        if not layered and os.path.isdir("/var/tmp"):
+            linux.mount("upper/var/tmp", "merged/var/tmp", None, linux.MS_BIND)
 
     def _furnish(self) -> None:
         linux.mount("tmpfs", "/dev/shm", "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=1777")
@@ -156,7 +207,7 @@ class Sandbox:
             os._exit(70)
 
 
-def lay_out(place: str, *, rootless: bool) -> None:
+def lay_out(place: str, *, rootless: bool, layered: bool = True) -> None:
     """Make the folders of a view that has none of its own yet."""
     upper = f"{place}/upper"
     staging = f"{upper}{os.path.dirname(SCRIPT)}"
@@ -164,7 +215,7 @@ def lay_out(place: str, *, rootless: bool) -> None:
         with suppress(FileExistsError):
             os.mkdir(path, 0o755)
     fresh = ["tmp"]
-    if rootless:
+    if rootless or not layered:
         # An ordinary user's overlay cannot copy up what belongs to others.
         fresh.append("var/tmp")
         os.makedirs(f"{upper}/var", 0o755, exist_ok=True)
@@ -176,31 +227,42 @@ def lay_out(place: str, *, rootless: bool) -> None:
     os.close(os.open(f"{upper}{SCRIPT}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o755))
 
 
-def _show(entry: os.DirEntry[str]) -> None:
-    """Show one entry of the host's ``/`` where an ordinary user cannot have an overlay of it all.
+def _show(entry: os.DirEntry[str], *, layered: bool) -> bool:
+    """Show one entry of the host's ``/`` where there is no overlay of it all.
 
     The upper layer of each folder is the folder that it is mounted on, so that afterwards what was
-    written lies in the same place as it does with one overlay.
+    written lies in the same place as it does with one overlay. Tells whether it is copied on write.
     """
     target = f"merged/{entry.name}"
     if entry.is_symlink():
         with suppress(FileExistsError):
             os.symlink(os.readlink(entry.path), target)
-        return
+        return False
     if not entry.is_dir():
         _make_target(target, is_folder=False)
         linux.mount(entry.path, target, None, linux.MS_BIND)
-        return
+        return False
     os.makedirs(target, 0o755, exist_ok=True)
     if entry.path in (*_KERNEL, "/tmp"):
-        return
+        return False
+    if layered and _layer(entry):
+        return True
+    linux.mount(entry.path, target, None, linux.MS_BIND | linux.MS_REC)
+    linux.make_read_only(target)
+    return False
+
+
+def _layer(entry: os.DirEntry[str]) -> bool:
+    """Lay an overlay over one folder of ``/``; tell whether that is possible."""
     os.makedirs(f"work/{entry.name}", exist_ok=True)
     options = f"lowerdir={entry.path},upperdir=upper/{entry.name},workdir=work/{entry.name}"
     try:
-        linux.mount("overlay", target, "overlay", 0, f"{options},userxattr,volatile")
+        linux.mount(
+            "overlay", f"merged/{entry.name}", "overlay", 0, f"{options},userxattr,volatile"
+        )
     except OSError:
-        linux.mount(entry.path, target, None, linux.MS_BIND | linux.MS_REC)
-        linux.make_read_only(target)
+        return False
+    return True
 
 
 def _carry_over(number: int, path: str, kind: str, more: str) -> None:
@@ -235,11 +297,23 @@ def _attach(mount: Mount, source: int) -> None:
 def _make_target(target: str, *, is_folder: bool) -> None:
     if os.path.exists(target):
         return
+    _clear_way(target)
     if is_folder:
         os.makedirs(target, 0o755)
         return
     os.makedirs(os.path.dirname(target), 0o755, exist_ok=True)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+
+
+def _clear_way(target: str) -> None:
+    """Drop links to nowhere from the way to ``target``, in this view alone.
+
+    A task without a sandbox may have its volumes linked in the host's tree just now; what they lead
+    to is hidden here.
+    """
+    for path in (*reversed(Path(target).parents), Path(target)):
+        if path.is_symlink() and not path.exists():
+            path.unlink()
 
 
 def other_mounts(mountinfo: str, hidden: str) -> list[tuple[str, str]]:
@@ -250,7 +324,7 @@ def other_mounts(mountinfo: str, hidden: str) -> list[tuple[str, str]]:
     found: dict[str, str] = {}
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
-        path = left.split(" ")[4].encode().decode("unicode_escape")
+        path = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), left.split(" ")[4])
         within = (*_KERNEL, "/tmp", hidden)
         if path == "/" or any(path == top or path.startswith(f"{top}/") for top in within):
             continue

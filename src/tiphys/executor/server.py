@@ -2,12 +2,12 @@
 
 Takes requests, passes them to the supervisor, sends its events to the newest client. Events without
 a client wait in the journal: the next client asks with ``Attach``. Ends by itself when nothing runs
-and nobody is connected for a while, so that no process is left behind.
+and nobody is connected for a while, so that no process is left behind; at once when somebody of
+another version comes, who needs another executor.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import selectors
 import signal
@@ -20,17 +20,19 @@ from time import monotonic
 import msgspec
 
 from tiphys.executor import files, linux, protocol
+from tiphys.executor.choice import choose
+from tiphys.executor.claim import Claim
 from tiphys.executor.committer import Committer
 from tiphys.executor.group import Groups
 from tiphys.executor.journal import Epoch, Journal
 from tiphys.executor.leftover import end_leftovers
 from tiphys.executor.place import Place, identity
-from tiphys.executor.sandbox import Sandbox
 from tiphys.executor.slots import Slots
 from tiphys.executor.supervisor import Supervisor
-from tiphys.executor.tree import remove_tree
 
 CHUNK = 256 * 1024
+FIRST_CLIENT = 5.0
+"""Seconds for which a new executor waits at least."""
 
 
 class _Client:
@@ -40,20 +42,25 @@ class _Client:
         self.out = bytearray()
         self.welcome = False
         self.epoch = 0
+        self.deaf = False
+        """Whether it has hung up; what it said before that is still heard."""
 
 
 class Server:
     """One executor for one data directory."""
 
-    def __init__(self, place: Place, linger: float, *, sandboxes: bool = True) -> None:
+    def __init__(self, claim: Claim, place: Place, linger: float, *, sandboxes: bool) -> None:
+        self._claim = claim
         self._place = place
         self._linger = linger
+        # Whoever started this one is on the way.
+        self._patience = max(linger, FIRST_CLIENT)
         self._selector = selectors.DefaultSelector()
         self._journal = Journal(place.journal)
         groups = Groups(_group_name(place.data))
         end_leftovers(self._journal, groups)
         # Before any thread: a process with threads cannot become root of its own namespace.
-        self._sandbox, self._why = _try_sandbox(place) if sandboxes else (None, "not wanted")
+        self._sandbox, self._why = choose(place) if sandboxes else (None, "not wanted")
         self._committer = Committer(self._journal)
         self._events: list[protocol.Event] = []
         slots = Slots(self._sandbox, place.slots) if self._sandbox else None
@@ -98,7 +105,7 @@ class Server:
         timer = self.supervisor.next_timer()
         if self._lonely_since is None:
             return timer
-        left = max(0.0, self._lonely_since + self._linger - monotonic())
+        left = max(0.0, self._lonely_since + self._patience - monotonic())
         return left if timer is None else min(timer, left)
 
     def _check_loneliness(self) -> None:
@@ -106,8 +113,24 @@ class Server:
             self._lonely_since = None
         elif self._lonely_since is None:
             self._lonely_since = monotonic()
-        elif monotonic() - self._lonely_since >= self._linger:
-            self._ending = True
+        elif monotonic() - self._lonely_since >= self._patience:
+            self._leave()
+
+    def _leave(self) -> None:
+        """End, unless somebody came at the last moment."""
+        self._clear_address()
+        self._ending = True
+        while self._accept():
+            self._ending = False
+        if not self._ending:
+            self._selector.unregister(self._listener)
+            self._listener.close()
+            self._listener = _listen(self._place)
+            self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
+
+    def _clear_address(self) -> None:
+        if self._claim.holds:
+            self._place.clear_address()
 
     def _signalled(self) -> None:
         with suppress(BlockingIOError):
@@ -115,24 +138,26 @@ class Server:
         self.supervisor.reap()
 
     def _close(self) -> None:
-        self._place.clear_address()
         self._listener.close()
+        self._committer.kick()
         self._committer.close()
-        self.supervisor.close()
+        self.supervisor.close(at_home=bool(self._place.base) or self._claim.holds)
         self._journal.close()
 
     # --- clients --------------------------------------------------------------------------
 
-    def _accept(self) -> None:
+    def _accept(self) -> bool:
+        """Take one who waits; tell whether there was one."""
         try:
             sock, _ = self._listener.accept()
         except OSError:
             # Gone again, or too many open files: it will come back.
-            return
+            return False
         sock.setblocking(False)
         client = _Client(sock)
         self._clients[sock.fileno()] = client
         self._selector.register(sock, selectors.EVENT_READ, client)
+        return True
 
     def _drop(self, client: _Client) -> None:
         if self._clients.pop(client.sock.fileno(), None) is not None:
@@ -178,12 +203,11 @@ class Server:
                 self.supervisor.probe(request)
 
     def _greet(self, client: _Client, hello: protocol.Hello) -> None:
-        reason = ""
         if hello.version != protocol.VERSION:
-            reason = f"version {protocol.VERSION} here, {hello.version} there"
-        elif hello.epoch < self._journal.epoch:
+            self._refuse_stranger(client, hello)
+            return
+        if hello.epoch < self._journal.epoch:
             reason = f"stale epoch {hello.epoch}: {self._journal.epoch} has taken over"
-        if reason:
             self._send(client, protocol.Refused(reason))
             self._drop(client)
             return
@@ -194,8 +218,24 @@ class Server:
             self._journal.note(Epoch(hello.epoch))
             self._committer.note(Epoch(hello.epoch))
         client.welcome, client.epoch = True, hello.epoch
-        kind = "overlay" if self._sandbox else ""
+        self._patience = self._linger
+        kind = self._sandbox.kind if self._sandbox else ""
         self._send(client, protocol.Welcome(protocol.VERSION, os.getpid(), kind, self._why))
+
+    def _refuse_stranger(self, client: _Client, hello: protocol.Hello) -> None:
+        """Make room for an executor of the client's version, as soon as nothing runs here."""
+        count = self.supervisor.count
+        others = any(other.welcome for other in self._clients.values())
+        leaves = not count and not others and self.supervisor.idle
+        reason = (
+            f"it is of another version ({protocol.VERSION}, not {hello.version})"
+            f" and still runs {count} tasks: wait for them, or end process {os.getpid()} with them"
+        )
+        self._send(client, protocol.Refused(reason, leaves))
+        self._drop(client)
+        if leaves:
+            self._clear_address()
+            self._ending = True
 
     def _send_events(self) -> None:
         if not self._events:
@@ -206,6 +246,8 @@ class Server:
                 self._send(client, protocol.Batch(events))
 
     def _send(self, client: _Client, reply: protocol.Reply) -> None:
+        if client.deaf:
+            return
         client.out += protocol.frame(reply)
         self._flush(client)
 
@@ -216,28 +258,11 @@ class Server:
         except BlockingIOError:
             pass
         except OSError:
-            self._drop(client)
-            return
+            client.deaf = True
+            client.out.clear()
         mask = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.out else 0)
         if self._selector.get_key(client.sock).events != mask:
             self._selector.modify(client.sock, mask, client)
-
-
-def _try_sandbox(place: Place) -> tuple[Sandbox | None, str]:
-    """Find a place that can carry views; an overlay cannot carry another one's upper layer."""
-    first = ""
-    try:
-        sandbox = Sandbox(place.data)
-        for base in (None, "/var/tmp", "/dev/shm"):
-            folder = place.use_slots(base)
-            why = sandbox.probe(folder)
-            if not why:
-                return sandbox, ""
-            first = first or why
-            remove_tree(str(folder))
-    except OSError as error:
-        return None, first or str(error)
-    return None, first
 
 
 def _group_name(data: Path) -> str:
@@ -262,15 +287,13 @@ def serve(data: Path, linger: float, *, sandboxes: bool = True) -> int:
     os.umask(0o022)
     os.chdir("/")
     place = Place(data)
-    place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    place.make_folder()
+    claim = Claim.take(place)
+    if claim is None:
         return 0
     linux.become_subreaper()
     files.raise_limit()
     os.umask(0)
     sys.setswitchinterval(0.001)
-    Server(place, linger, sandboxes=sandboxes).run()
+    Server(claim, place, linger, sandboxes=sandboxes).run()
     return 0

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from tiphys.executor.opening import remove_stubs
 from tiphys.executor.sandbox import SCRIPT, Sandbox
 from tiphys.executor.tree import clear_tree, remove_tree
 
@@ -35,6 +36,8 @@ class Slot(msgspec.Struct):
     table: int = -1
     shared: int = -1
     state: object = None
+    stubs: list[str] = msgspec.field(default_factory=list)
+    """What lies in its upper layer only to be mounted on."""
 
     @property
     def upper(self) -> str:
@@ -75,11 +78,13 @@ class Slots:
             self._built.append(slot)
             return
         _unbuild(slot)
+        slot.stubs = []
         self._work.put(slot)
 
     def hand_over(self, slot: Slot, target: str) -> None:
         """Move a slot's folder, with all that its container wrote, to ``target``."""
         _unbuild(slot)
+        remove_stubs(slot.stubs)
         remove_tree(target)
         try:
             os.rename(slot.path, target)
@@ -91,14 +96,15 @@ class Slots:
         """Delete a folder some time soon."""
         self._work.put(path)
 
-    def close(self) -> None:
-        """Finish what is being cleared and remove all views."""
+    def close(self, *, at_home: bool) -> None:
+        """Finish what is being cleared and remove all views, if their folder is still ours."""
         for slot in self._built:
             _unbuild(slot)
         self._work.put(None)
         self._thread.join()
-        with suppress(OSError):
-            remove_tree(str(self._folder))
+        if at_home:
+            with suppress(OSError):
+                remove_tree(str(self._folder))
 
     def _is_untouched(self, slot: Slot) -> bool:
         try:

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from tiphys.executor import files
+from tiphys.executor.opening import Opening
 from tiphys.executor.protocol import ContainerRun
 from tiphys.executor.sandbox import Sandbox
+
+View = tuple[int, Sequence[Opening]]
+"""The namespace of a sandbox, and the folders that are opened in it for this container."""
+NO_VIEW: View = (-1, ())
 
 
 class SpawnError(Exception):
@@ -32,7 +38,7 @@ def place_of(folder: str, container: str) -> Path:
 
 
 def spawn(
-    run: ContainerRun, folder: str, pipes: tuple[int, int], sandbox: Sandbox | None, namespace: int
+    run: ContainerRun, folder: str, pipes: tuple[int, int], sandbox: Sandbox | None, view: View
 ) -> tuple[int, int]:
     """Start ``run``; return its pid, which is also its session and process group, and the number
     of its mount namespace, 0 for that of the executor."""
@@ -44,7 +50,8 @@ def spawn(
     try:
         if sandbox is None:
             return _execute(run, run.cwd or f"{folder}/work", pipes), 0
-        with sandbox.entered(namespace, run.mounts, run.cwd) as number:
+        namespace, openings = view
+        with sandbox.entered(namespace, run.mounts, run.cwd, openings) as number:
             return _execute(run, run.cwd or "/", pipes), number
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SpawnError(_reason(run, error)) from error

@@ -39,7 +39,7 @@ from tiphys.executor.protocol import (
 from tiphys.executor.relay import Relay
 from tiphys.executor.sandbox import Sandbox
 from tiphys.executor.slots import Slot, Slots
-from tiphys.executor.spawn import SpawnError, place_of, spawn, spawn_beside
+from tiphys.executor.spawn import NO_VIEW, SpawnError, place_of, spawn, spawn_beside
 from tiphys.executor.stream import Stream
 from tiphys.executor.watch import Watch
 
@@ -117,6 +117,11 @@ class Supervisor:
     def idle(self) -> bool:
         """Tell whether nothing runs and nothing waits to become durable."""
         return not self._running and self._committer.idle
+
+    @property
+    def count(self) -> int:
+        """How many attempts run."""
+        return len(self._running)
 
     # --- requests -------------------------------------------------------------------------
 
@@ -263,6 +268,9 @@ class Supervisor:
             again = partial(self._begin, running)
             self._later(RETRY_COMMIT, lambda: self._committer.add(begun, again))
             return
+        if running.life.finished:
+            # Stopped before it could begin; its end is on the way.
+            return
         if not running.halts:
             running.group = self._groups.make(attempt.id, attempt.limits)
         if attempt.deadline is not None:
@@ -309,7 +317,7 @@ class Supervisor:
         attempt = running.attempt
         pipes = running.watch.pipes(run)
         if attempt.isolation != "sandbox":
-            return spawn(run, attempt.folder, pipes, None, -1)[0]
+            return spawn(run, attempt.folder, pipes, None, NO_VIEW)[0]
         if self._slots is None:
             raise SpawnError("sandboxes cannot be made on this machine")
         try:
@@ -318,7 +326,11 @@ class Supervisor:
             raise SpawnError(f"cannot make a sandbox: {error}") from error
         running.slots[run.name] = slot
         running.watch.follow_into(slot.upper, run)
-        pid, number = spawn(run, attempt.folder, pipes, self._sandbox, slot.namespace)
+        assert self._sandbox is not None
+        openings = self._sandbox.prepare_openings(run, slot.upper)
+        slot.stubs += [stub for opening in openings for stub in opening.stubs]
+        view = (slot.namespace, openings)
+        pid, number = spawn(run, attempt.folder, pipes, self._sandbox, view)
         running.namespaces.add(number)
         return pid
 
@@ -494,8 +506,8 @@ class Supervisor:
 
         self._committer.add(ended, done, logs)
 
-    def close(self) -> None:
-        """Remove what is ours and of no more use."""
+    def close(self, *, at_home: bool) -> None:
+        """Remove what is ours and of no more use; in the data directory only if it is ours."""
         if self._slots is not None:
-            self._slots.close()
+            self._slots.close(at_home=at_home)
         self._groups.close()

@@ -14,7 +14,7 @@ MOUNTINFO = r"""
 24 22 0:6 / /dev rw - devtmpfs dev rw
 25 24 0:7 / /dev/shm rw - tmpfs tmpfs rw
 26 22 8:2 / /home rw,relatime - xfs /dev/sda2 rw
-27 26 8:3 / /home/a\040b rw - ext4 /dev/sda3 rw
+27 26 8:3 / /home/ä\040b rw - ext4 /dev/sda3 rw
 28 22 0:9 / /opt/ro ro,nosuid - squashfs /dev/loop0 ro
 29 22 8:4 / /data rw - ext4 /dev/sda4 rw
 30 29 8:5 / /data/inner rw - ext4 /dev/sda5 rw
@@ -25,7 +25,7 @@ MOUNTINFO = r"""
 def test_other_file_systems_are_carried_over_parents_first_without_the_hidden_one() -> None:
     assert other_mounts(MOUNTINFO, "/data") == [
         ("/home", "xfs"),
-        ("/home/a b", "ext4"),
+        ("/home/ä b", "ext4"),
         ("/opt/ro", ""),
     ]
 

@@ -1,0 +1,124 @@
+"""Every kind of sandbox, for users with and without rights; and none at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.as_nobody import NAME, PLACES
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+HELLO = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: hello}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    container: {image: none, command: [sh, -c, "echo hello"]}
+"""
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """Give a data directory that other users can reach, too."""
+    path = Path(tempfile.mkdtemp(prefix="tiphys-kinds-", dir="/var/tmp"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _environment(**more: str) -> dict[str, str]:
+    paths = os.pathsep.join([str(ROOT), *sys.path])
+    return {**os.environ, "PYTHONPATH": paths, **more}
+
+
+def _look(data: Path, kind: str, uid: int) -> dict[str, Any]:
+    if uid and os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    os.chown(data, uid or -1, uid or -1)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.contract.as_nobody", str(data), str(uid)],
+        env=_environment(TIPHYS_SANDBOX=kind),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    if found["usable"] != "yes":
+        pytest.skip(f"no {kind} sandbox for user {uid}: {found['usable']}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "uid"),
+    [("overlay", NOBODY), ("read-only", NOBODY), ("read-only", 0)],
+    ids=["nobody's overlay", "nobody's read-only", "root's read-only"],
+)
+def test_a_task_has_places_to_write_and_the_host_stays_as_it_is(
+    data: Path, kind: str, uid: int
+) -> None:
+    found = _look(data, kind, uid)
+
+    written = found["private"]["result"].split()
+    assert written[:3] == list(PLACES[:3])
+    assert kind == "overlay" or len(written) == 3
+    assert found["output"]["values"] == ["made"]
+    assert int(found["output"]["result"]) == len(os.listdir("/usr/share")) + 1
+    assert found["volume"]["result"] == "v"
+    assert found["workdir"]["result"].split() == [f"/usr/lib/{NAME}/inner", "mine"]
+    assert found["hidden"]["result"] == "0"
+    everywhere = (*PLACES, f"/usr/lib/{NAME}", f"/etc/{NAME}")
+    assert [place for place in everywhere if os.path.lexists(place)] == []
+
+
+def _run_without_rights(folder: Path, before: str) -> subprocess.CompletedProcess[str]:
+    """Run a workflow as root of a user namespace, behind a shell command."""
+    missing = [name for name in ("unshare", "setpriv") if shutil.which(name) is None]
+    tried = subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False)
+    if missing or tried.returncode:
+        pytest.skip(f"no user namespaces here: {', '.join(missing) or tried.stderr.decode()}")
+    (folder / "hello.yaml").write_text(HELLO)
+    words = [sys.executable, "-m", "tiphys", "run", "hello.yaml"]
+    return subprocess.run(
+        ["unshare", "-Urm", "sh", "-c", f'{before} "$0" "$@"', *words],
+        env=_environment(
+            TIPHYS_DATA_DIR=str(folder / "data"), TIPHYS_CONFIG="", TIPHYS_ISOLATION="auto"
+        ),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_root_of_a_user_namespace_has_a_sandbox(tmp_path: Path) -> None:
+    done = _run_without_rights(tmp_path, "")
+
+    assert done.returncode == 0, done.stderr
+    assert "without a sandbox" not in done.stderr
+
+
+def test_where_no_sandbox_can_be_made_one_line_says_so_and_tasks_run(tmp_path: Path) -> None:
+    none_more = "echo 0 > /proc/sys/user/max_user_namespaces;"
+
+    done = _run_without_rights(
+        tmp_path, f"{none_more} exec setpriv --bounding-set=-all --inh-caps=-all"
+    )
+
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stderr.splitlines() if "without a sandbox" in line]
+    assert len(told) == 1
+    assert "unshare" in told[0]
