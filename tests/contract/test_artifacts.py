@@ -31,7 +31,6 @@ from tiphys.artifacts import (
     collect,
     is_due,
     key_of,
-    save_log,
 )
 from tiphys.errors import ArtifactError, ArtifactNotFoundError, ArtifactUnsafeError
 from tiphys.spec import model
@@ -397,16 +396,6 @@ def test_the_own_strategy_of_an_artifact_comes_first(storage: Storage, text: Pat
     assert not is_due(saved, workflow, "OnWorkflowCompletion")
     assert not is_due(kept, workflow, "OnWorkflowDeletion")
     assert not is_due(saved, None, "OnWorkflowDeletion")
-
-
-def test_a_log_is_kept_under_the_name_of_its_container(storage: Storage) -> None:
-    saved = save_log(
-        storage.repositories, [b"one\n", b"two\n"], namespace=SPACE, default_key=storage.folder
-    )
-
-    assert saved.name == "main-logs"
-    assert key_of(saved) == f"{storage.folder}/main.log"
-    assert storage.bytes(saved) == b"one\ntwo\n"
 
 
 def test_keys_below_a_prefix_are_listed(storage: Storage, folder: Path) -> None:

@@ -16,7 +16,8 @@ import pytest
 
 from tests.contract.machine import Machine, shell
 from tiphys.errors import StaleEpochError
-from tiphys.ports import TaskProgressed, TaskReady
+from tiphys.executor import survivors
+from tiphys.ports import Task, TaskProgressed, TaskReady
 from tiphys.runtimes.config import ImageCommand
 from tiphys.runtimes.engine import ENGINES
 from tiphys.runtimes.logs import LogReader
@@ -267,16 +268,32 @@ def test_a_missing_secret_is_an_error(machine: Machine) -> None:
 def test_a_secret_stands_in_no_argument_list_and_no_file(machine: Machine, tmp_path: Path) -> None:
     ref = model.SecretKeySelector(name="sec", key="pass")
     env = (model.EnvVar(name="X", value_from=model.EnvVarSource(secret_key_ref=ref)),)
-    container = model.Container(command=("sh", "-c", "test -n $X; echo ok"), env=env)
+    container = model.Container(command=("sh", "-c", "test -n $X && echo up; sleep 600"), env=env)
+    task = machine.start(model.Template(name="t", container=container))
+    machine.wait_for_log(task, "up")
 
-    machine.run(model.Template(name="t", container=container))
+    arguments = _arguments_of(task)
+    machine.stop([task], grace=0)
+    machine.end_of(task)
+    machine.acknowledge([task])
 
-    found = [
-        path
-        for path in (tmp_path / "data").rglob("*")
-        if path.is_file() and b"s3cret" in path.read_bytes()
-    ]
-    assert found == []
+    assert b"sleep" in arguments
+    assert b"s3cret" not in arguments
+    assert [path for path in (tmp_path / "data").rglob("*") if b"s3cret" in _content(path)] == []
+
+
+def _arguments_of(task: Task) -> bytes:
+    """Give the arguments of all processes that an attempt has."""
+    pids = [pid for pid in survivors.every_pid() if survivors.attempt_of(pid) == task.id]
+    return b"\n".join(_content(Path(f"/proc/{pid}/cmdline")) for pid in pids)
+
+
+def _content(path: Path) -> bytes:
+    """Read a file; nothing where there is none any more, as files of an end are tidied away."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def test_only_logs_stay_after_the_end_is_acknowledged(machine: Machine, scratch: str) -> None:
@@ -389,6 +406,35 @@ def test_logs_are_saved_as_an_artifact_where_asked(machine: Machine) -> None:
     (saved,) = end.outputs.artifacts
     assert saved.name == "main-logs"
     assert b"".join(machine.artifacts.read(saved, namespace="default")) == b"one\ntwo\n"
+
+
+def test_logs_are_archived_of_a_task_that_ran_out_of_time(machine: Machine) -> None:
+    task = machine.task(shell("echo begun; sleep 600"), 1.0)
+    machine.start_tasks([msgspec.structs.replace(task, archive_logs=True)])
+
+    end = machine.end_of(task)
+
+    assert end.outputs is not None
+    (log,) = end.outputs.artifacts
+    assert b"".join(machine.artifacts.read(log, namespace="default")) == b"begun\n"
+
+
+def test_artifacts_go_to_the_repository_of_the_workflow(machine: Machine, scratch: str) -> None:
+    artifact = model.Artifact(name="a", path=f"{scratch}/a")
+    task = msgspec.structs.replace(
+        machine.task(
+            shell(f"mkdir -p {scratch}; echo 1 > {scratch}/a", model.Outputs(artifacts=(artifact,)))
+        ),
+        artifact_repository="{archiveLogs: true, local: {keyFormat: 'x/{{workflow.uid}}'}}",
+        values={"workflow.uid": "seven"},
+    )
+
+    machine.start_tasks([task])
+    end = machine.end_of(task)
+
+    assert end.outputs is not None
+    keys = [each.local.key for each in end.outputs.artifacts if each.local is not None]
+    assert keys == ["x/seven/a.tgz", "x/seven/main.log"]
 
 
 # --- volumes ------------------------------------------------------------------------------
@@ -768,8 +814,9 @@ def test_nothing_a_sandbox_writes_reaches_the_host(sandbox: Machine) -> None:
 
 
 def test_two_sandboxes_never_meet(sandbox: Machine) -> None:
-    see = "ls /tmp /dev/shm; cat /result.txt /etc/x; "
-    write = "echo 1 > /tmp/x; echo 1 > /result.txt; echo 1 > /etc/x; echo 1 > /dev/shm/x"
+    name = f"tiphys-test-{os.getpid()}"
+    see = f"ls /tmp /dev/shm; cat /{name} /etc/{name}; "
+    write = f"echo 1 > /tmp/x; echo 1 > /{name}; echo 1 > /etc/{name}; echo 1 > /dev/shm/x"
 
     for _ in range(3):
         end = sandbox.run(shell(f"{{ {see} }} 2>/dev/null; {write}"))

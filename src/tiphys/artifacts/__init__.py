@@ -10,7 +10,6 @@ from tiphys.artifacts.collect import Collected, collect, is_due
 from tiphys.artifacts.config import ArtifactConfig, ArtifactRepository, Egress
 from tiphys.artifacts.limits import Limits
 from tiphys.artifacts.location import append_to_key, has_location_or_key, key_of
-from tiphys.artifacts.log import archives_logs, save_log
 from tiphys.artifacts.reference import ConfigMapReader, ConfigMapText
 from tiphys.artifacts.repository import Repositories, file_name
 from tiphys.artifacts.secret import SecretReader
@@ -26,11 +25,9 @@ __all__ = [
     "Repositories",
     "SecretReader",
     "append_to_key",
-    "archives_logs",
     "collect",
     "file_name",
     "has_location_or_key",
     "is_due",
     "key_of",
-    "save_log",
 ]

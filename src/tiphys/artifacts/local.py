@@ -206,7 +206,8 @@ class LocalStore:
         flush: bool = True,
     ) -> None:
         status = os.fstat(source)
-        if link_from is not None and self._link(source, status, link_from, target):
+        if link_from is not None and self._link(status, link_from, target):
+            os.fchmod(source, status.st_mode & 0o755)
             _write_name(target, name)
             self._flush(source)
             return
@@ -221,8 +222,11 @@ class LocalStore:
         finally:
             os.close(opened)
 
-    def _link(self, source: int, status: os.stat_result, path: Path, target: str) -> bool:
-        """Share the file itself if the file system can; only if it still is the one opened."""
+    def _link(self, status: os.stat_result, path: Path, target: str) -> bool:
+        """Share the file itself if the file system can; only if it still is the one opened, is ours
+        and has no other name under which it might be written."""
+        if status.st_uid != os.geteuid() or status.st_nlink != 1:
+            return False
         try:
             os.link(path, target, follow_symlinks=False)
         except OSError:

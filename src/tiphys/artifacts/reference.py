@@ -1,15 +1,14 @@
-"""Finding the artifact repository that a workflow refers to.
+"""Finding and reading the artifact repository that a workflow refers to.
 
-As in Argo: ``artifactRepositoryRef`` names a config map of the workflow's namespace (if it names
-none, ``artifact-repositories``) and a key of it; a missing key means the one that the config map's
-annotation names. Without a ref, the config map ``artifact-repositories`` of the namespace counts
-where there is one.
+Which config map and which entry of it is meant, ``spec.repository`` says. The same few texts come
+with every task, so what was read of them is remembered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import msgspec
 import yaml
@@ -17,9 +16,16 @@ import yaml
 from tiphys.artifacts.config import ArtifactRepository
 from tiphys.errors import ArtifactError
 from tiphys.spec import model
+from tiphys.spec.repository import DEFAULT_ANNOTATION, config_map_name, entry_key
 
-DEFAULT_CONFIG_MAP = "artifact-repositories"
-DEFAULT_ANNOTATION = "workflows.argoproj.io/default-artifact-repository"
+__all__ = [
+    "DEFAULT_ANNOTATION",
+    "ConfigMapReader",
+    "ConfigMapText",
+    "find_repository",
+    "no_config_maps",
+    "read_repository",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +49,11 @@ def find_repository(
     namespace: str, ref: model.ArtifactRepositoryRef | None, config_maps: ConfigMapReader
 ) -> ArtifactRepository | None:
     """Find the repository that ``ref`` or the namespace names; None means the default one."""
-    name = (ref.config_map if ref is not None else "") or DEFAULT_CONFIG_MAP
+    name = config_map_name(ref)
     found = config_maps(namespace, name)
-    key = ref.key if ref is not None else ""
-    if found is not None:
-        key = key or found.annotations.get(DEFAULT_ANNOTATION, "")
-        if key in found.data:
-            return _parse(found.data[key], f"{namespace}/{name}: {key}")
+    key = entry_key(ref, found.annotations if found is not None else {})
+    if found is not None and key in found.data:
+        return read_repository(found.data[key], f"config map {namespace}/{name}: {key}")
     if ref is None:
         return None
     raise ArtifactError(
@@ -57,8 +61,10 @@ def find_repository(
     )
 
 
-def _parse(text: str, where: str) -> ArtifactRepository:
+@lru_cache(maxsize=64)
+def read_repository(text: str, where: str = "artifact repository") -> ArtifactRepository:
+    """Read the description of a repository."""
     try:
         return msgspec.convert(yaml.safe_load(text) or {}, ArtifactRepository)
     except (yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
-        raise ArtifactError(f"config map {where}: {error}") from error
+        raise ArtifactError(f"{where}: {error}") from error

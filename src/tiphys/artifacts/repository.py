@@ -23,11 +23,19 @@ from tiphys.artifacts.copying import read_chunks
 from tiphys.artifacts.driver import Driver
 from tiphys.artifacts.limits import Meter
 from tiphys.artifacts.local import LocalStore, Stored
-from tiphys.artifacts.reference import ConfigMapReader, find_repository, no_config_maps
+from tiphys.artifacts.reference import (
+    ConfigMapReader,
+    find_repository,
+    no_config_maps,
+    read_repository,
+)
 from tiphys.artifacts.secret import SecretReader
 from tiphys.errors import ArtifactError, ArtifactNotFoundError, ExpressionError
 from tiphys.spec import model
 from tiphys.spec.template import compile_template
+
+Home = ArtifactRepository | model.ArtifactLocation | str | None
+"""Where artifacts without a place of their own go; a text is that of a config map."""
 
 
 class Repositories:
@@ -53,21 +61,27 @@ class Repositories:
         found = find_repository(namespace, ref, self._config_maps)
         return found or self._config.artifact_repository
 
+    def archives_logs(self, namespace: str, text: str = "") -> bool:
+        """Tell whether a repository wants the logs of every task, whatever the workflow says."""
+        found = read_repository(text) if text else self.repository(namespace)
+        return bool(found.archive_logs)
+
     def resolve(
         self,
         artifact: model.Artifact,
         *,
         namespace: str,
-        repository: ArtifactRepository | model.ArtifactLocation | None = None,
+        repository: Home = None,
         default_key: str = "",
         values: Mapping[str, object] | None = None,
     ) -> model.Artifact:
         """Give an artifact its whole location.
 
-        ``repository`` is that of the workflow, or the ``archiveLocation`` of the template; where it
-        names no place, the namespace's counts. An artifact without a key goes to the folder that
-        the repository's key format gives with ``values`` (``workflow.name``, ``pod.name``, …) for
-        its tags, or to ``default_key`` if a tag stays open.
+        ``repository`` is that of the workflow (or the text that describes it), or the
+        ``archiveLocation`` of the template; where it names no place, the namespace's counts. An
+        artifact without a key goes to the folder that the repository's key format gives with
+        ``values`` (``workflow.name``, ``pod.name``, …) for its tags, or to ``default_key`` if a tag
+        stays open.
         """
         if location.is_whole(artifact):
             return artifact
@@ -183,11 +197,11 @@ class Repositories:
         made: Mapping[str, Driver] = drivers.make_drivers(self._config, self._secrets)
         return made
 
-    def _home(
-        self, namespace: str, repository: ArtifactRepository | model.ArtifactLocation | None
-    ) -> model.ArtifactLocation:
+    def _home(self, namespace: str, repository: Home) -> model.ArtifactLocation:
         if isinstance(repository, model.ArtifactLocation) and location.kind_of(repository):
             return repository
+        if repository and isinstance(repository, str):
+            return read_repository(repository).location()
         if isinstance(repository, ArtifactRepository):
             return repository.location()
         return self.repository(namespace).location()
@@ -300,13 +314,10 @@ def _folder(key_format: str, values: Mapping[str, object]) -> str:
     """Fill a key format; give nothing if a tag of it stays open."""
     if "{{" not in key_format:
         return key_format
-    if not values:
-        return ""
     try:
-        filled = compile_template(key_format).render(values, allow_unresolved=True)
-    except ExpressionError as error:
-        raise ArtifactError(f"the key format {key_format!r}: {error}") from error
-    return "" if "{{" in filled else filled
+        return compile_template(key_format).render(values, allow_unresolved=False)
+    except ExpressionError:
+        return ""
 
 
 def _level(artifact: model.Artifact) -> int:

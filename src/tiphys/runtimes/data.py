@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from tiphys.errors import RuntimeFailure, TiphysError
 from tiphys.ports import Task
 from tiphys.runtimes.end import End
+from tiphys.runtimes.home import repository_of
 from tiphys.spec import expression, model
 
 
@@ -43,7 +44,7 @@ def _transformed(task: Task, artifacts: KeyLister | None) -> object:
         raise RuntimeFailure("data.source.artifactPaths is missing")
     if artifacts is None:
         raise RuntimeFailure("no artifact storage is configured")
-    home = task.template.archive_location
+    home = repository_of(task)
     whole = artifacts.resolve(paths, namespace=task.namespace, repository=home)
     value: object = artifacts.list_keys(whole, namespace=task.namespace)
     for number, step in enumerate(template.transformation):

@@ -40,7 +40,8 @@ from tiphys.ports import (
 from tiphys.runtimes import readiness, verdict
 from tiphys.runtimes.config import LocalConfig
 from tiphys.runtimes.engine import ENGINES, Engine
-from tiphys.runtimes.staging import ArtifactStore, Collector, read_result, stage, tidy, unplace
+from tiphys.runtimes.places import Places, TakenError
+from tiphys.runtimes.staging import ArtifactStore, Collector, read_result, stage, tidy
 from tiphys.runtimes.translate import MAIN, Plan, Translator
 from tiphys.spec import model
 
@@ -74,8 +75,13 @@ class LocalRuntime:
             linger=config.linger_seconds,
         )
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="staging")
+        self._places = Places(data / "placed")
+        self._room = asyncio.Event()
+        """Set, and made anew, whenever a path of the host may have become free."""
         self._plans: dict[AttemptId, Plan] = {}
         self._staging: set[AttemptId] = set()
+        self._ending: dict[AttemptId, Plan] = {}
+        """Attempts that have ended and still have files in the host's own tree."""
         self._untidy: dict[AttemptId, Path] = {}
         self._stopping: dict[AttemptId, float] = {}
         self._sink: Sink = lambda events: None
@@ -111,6 +117,9 @@ class LocalRuntime:
             self.isolation = "sandbox"
         if wanted == "auto" and not welcome.sandbox:
             self.notice = f"tasks run without a sandbox: {welcome.why}"
+        elif self.isolation == "sandbox" and welcome.sandbox == "read-only":
+            places = "/, /tmp, their working directory, outputs and volumes"
+            self.notice = f"tasks can write only to {places}: {welcome.why or 'as asked for'}"
 
     def _owner(self) -> str:
         """Return what names this data directory among others that use the same engine."""
@@ -124,7 +133,7 @@ class LocalRuntime:
             if task.id in self._plans:
                 continue
             try:
-                plan = self._translator.translate(task, self.isolation)
+                plan = self._plan(task)
             except (TiphysError, OSError) as error:
                 failed.append(_failure(task, str(error)))
                 continue
@@ -134,13 +143,21 @@ class LocalRuntime:
         if failed:
             self._sink(failed)
 
+    def _plan(self, task: Task) -> Plan:
+        plan = self._translator.translate(task, self.isolation)
+        store = self._artifacts
+        plan.archives = task.archive_logs or (
+            store is not None and store.archives_logs(task.namespace, task.artifact_repository)
+        )
+        return plan
+
     async def attach(self, tasks: Sequence[Task]) -> None:
         """Ask the executor about tasks of an earlier server."""
         failed: list[RuntimeEvent] = []
         asked = []
         for task in tasks:
             try:
-                self._plans[task.id] = self._translator.translate(task, self.isolation)
+                self._plans[task.id] = self._plan(task)
             except (TiphysError, OSError) as error:
                 failed.append(_failure(task, str(error)))
                 continue
@@ -154,11 +171,13 @@ class LocalRuntime:
         """Tell the executor to end attempts; what is still being staged never begins."""
         known = [name for name in ids if name in self._plans]
         self._stopping |= dict.fromkeys(known, grace)
+        self._make_room()  # One that waits for a path need not wait any longer.
         self._client.send(protocol.Stop(tuple(known), grace))
 
     async def keep(self, ids: Sequence[AttemptId]) -> None:
         """End and forget all attempts but these: of an earlier server, and nobody's any more."""
         self._client.send(protocol.Keep(tuple(ids)))
+        await self._in_thread(partial(self._places.keep, ids))
 
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Forget attempts whose TaskEnded is on record; of their files only the logs stay."""
@@ -190,6 +209,11 @@ class LocalRuntime:
         return self._translator.folder_of(task)
 
     @property
+    def connected(self) -> bool:
+        """Whether requests reach the executor."""
+        return self._client.connected
+
+    @property
     def executor_pid(self) -> int:
         """Return the process that runs the tasks; 0 before ``open``."""
         return self._client.welcome.pid if self._client.welcome is not None else 0
@@ -211,19 +235,52 @@ class LocalRuntime:
         problem = ""
         try:
             await self._in_thread(partial(stage, plan, self._artifacts))
+            if _is_placed(plan):
+                await self._claim(plan)
         except (TiphysError, OSError) as error:
             problem = str(error)
+        except Exception as error:  # A defect of ours must not leave a node waiting for ever.
+            problem = f"{type(error).__name__}: {error}"
         self._staging.discard(plan.task.id)
         stopped = plan.task.id in self._stopping
         if not problem and not stopped:
             self._client.send(protocol.Start((plan.attempt,)))
             return
-        await self._in_thread(partial(unplace, plan.folder))
+        await self._release(plan)
         self._forget(plan)
         if stopped:
             self._sink([_failure(plan.task, verdict.NEVER_BEGAN, phase="Failed", stopped=True)])
         else:
             self._sink([_failure(plan.task, problem)])
+
+    async def _claim(self, plan: Plan) -> None:
+        """Put the task's files in their places on the host, when they are free."""
+        attempt = plan.task.id
+        while attempt not in self._stopping:
+            room = self._room
+            try:
+                await self._in_thread(partial(self._places.claim, attempt, plan.mounts))
+            except TakenError as error:
+                if not all(self._will_end(holder) for holder in error.holders):
+                    raise
+            else:
+                return
+            await room.wait()
+
+    def _will_end(self, attempt: AttemptId) -> bool:
+        """Tell whether there is sense in waiting until an attempt lets go of its paths."""
+        plan = self._plans.get(attempt) or self._ending.get(attempt)
+        return plan is not None and not plan.task.template.daemon
+
+    async def _release(self, plan: Plan) -> None:
+        if _is_placed(plan):
+            await self._in_thread(partial(self._places.release, plan.task.id))
+            self._ending.pop(plan.task.id, None)
+            self._make_room()
+
+    def _make_room(self) -> None:
+        self._room.set()
+        self._room = asyncio.Event()
 
     def _forget(self, plan: Plan) -> None:
         self._plans.pop(plan.task.id, None)
@@ -274,6 +331,8 @@ class LocalRuntime:
 
     def _ended(self, plan: Plan, event: protocol.Ended) -> list[RuntimeEvent]:
         self._forget(plan)
+        if _is_placed(plan):
+            self._ending[event.id] = plan
         if self._engine is not None and plan.attempt.isolation in ENGINES:
             self._kept[event.id] = plan
             self._untidy[event.id] = plan.folder
@@ -294,24 +353,27 @@ class LocalRuntime:
 
     def _conclude(self, plan: Plan, event: protocol.Ended) -> list[RuntimeEvent]:
         outputs, main_ran = _plain_outputs(plan, event)
-        saves = plan.collects and main_ran and event.reason not in ("lost", "deadline")
-        if saves or _is_placed(plan):
-            self._spawn(self._collect(plan, event, outputs, saves=saves))
+        files = plan.collects and main_ran and event.reason not in ("lost", "deadline")
+        if files or _has_logs(plan, event) or _is_placed(plan):
+            self._spawn(self._collect(plan, event, outputs, files=files))
             return []
         return [_end(plan, event, outputs, [])]
 
     async def _collect(
-        self, plan: Plan, event: protocol.Ended, outputs: model.Outputs, *, saves: bool
+        self, plan: Plan, event: protocol.Ended, outputs: model.Outputs, *, files: bool
     ) -> None:
         problems: list[str] = []
-        if saves:
+        if files or _has_logs(plan, event):
             engine = self._engine if plan.attempt.isolation in ENGINES else None
             collector = Collector(plan, self._artifacts, engine)
-            saved, problems = await self._in_thread(collector.collect)
+            try:
+                saved, problems = await self._in_thread(partial(collector.collect, files=files))
+            except Exception as error:  # As above: the end must be told, whatever is wrong with us.
+                saved, problems = model.Outputs(), [f"{type(error).__name__}: {error}"]
             outputs = msgspec.structs.replace(
                 outputs, parameters=saved.parameters, artifacts=saved.artifacts
             )
-        await self._in_thread(partial(unplace, plan.folder))
+        await self._release(plan)
         if not self._closed:
             self._sink([_end(plan, event, outputs, problems)])
 
@@ -372,6 +434,14 @@ def _is_bare(folder: Path) -> bool:
 
 def _leaves_files(plan: Plan) -> bool:
     return plan.collects or any(run.mounts for run in plan.attempt.containers)
+
+
+def _has_logs(plan: Plan, event: protocol.Ended) -> bool:
+    """Tell whether there are logs to archive: a container that did work has begun."""
+    roles = {run.name: run.role for run in plan.attempt.containers}
+    return plan.archives and any(
+        roles.get(each.name) == "main" and each.code is not None for each in event.containers
+    )
 
 
 def _is_placed(plan: Plan) -> bool:

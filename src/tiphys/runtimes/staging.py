@@ -1,26 +1,28 @@
 """Before the start and after the end: input artifacts are brought, outputs are saved.
 
-Slow and synchronous, for worker threads. With ``process`` isolation inputs and volumes are placed
-on the host itself as links, only where nothing is yet, and taken away again afterwards.
+Slow and synchronous, for worker threads. Where artifacts go is the workflow's to say: its own
+repository or the template's ``archiveLocation``, and the key format of that.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
+from tiphys.engine.shield import unshield
 from tiphys.errors import ArtifactError, ArtifactNotFoundError, RuntimeFailure
-from tiphys.executor.protocol import Mount
 from tiphys.executor.spawn import place_of
 from tiphys.executor.tree import remove_tree
 from tiphys.ports import Task
 from tiphys.runtimes.engine import Engine, EngineView, without_mounts
 from tiphys.runtimes.environment import pod_of
+from tiphys.runtimes.home import repository_of
 from tiphys.runtimes.logs import read_all
 from tiphys.runtimes.translate import MAIN, Load, Plan
 from tiphys.runtimes.view import View
@@ -33,6 +35,9 @@ MAX_PARAMETER = 64 * 1024 * 1024
 class ArtifactStore(Protocol):
     """What is needed of ``artifacts.Repositories``."""
 
+    def archives_logs(self, namespace: str, text: str = "") -> bool:
+        """Tell whether the repository wants the logs of every task."""
+
     def resolve(
         self,
         artifact: model.Artifact,
@@ -40,14 +45,23 @@ class ArtifactStore(Protocol):
         namespace: str,
         repository: Any = ...,
         default_key: str = ...,
+        values: Mapping[str, object] | None = ...,
     ) -> model.Artifact:
         """Give an artifact its whole location."""
 
     def load(self, artifact: model.Artifact, destination: Path, *, namespace: str) -> None:
         """Bring an artifact to ``destination``."""
 
-    def save(self, path: Path, artifact: model.Artifact, *, namespace: str) -> model.Artifact:
-        """Store what lies at ``path``."""
+    def save(
+        self,
+        path: Path,
+        artifact: model.Artifact,
+        *,
+        namespace: str,
+        root: Path | None = ...,
+        may_link: bool = ...,
+    ) -> model.Artifact:
+        """Store what lies at ``path``, as seen by who has ``root`` for ``/``."""
 
     def save_bytes(
         self, chunks: Iterator[bytes], artifact: model.Artifact, *, namespace: str
@@ -60,8 +74,6 @@ def stage(plan: Plan, artifacts: ArtifactStore | None) -> None:
     missing = {str(load.destination) for load in plan.loads if not _load(plan, load, artifacts)}
     if missing:
         _drop_mounts(plan, missing)
-    if plan.attempt.isolation == "process":
-        place(plan)
 
 
 def _load(plan: Plan, load: Load, artifacts: ArtifactStore | None) -> bool:
@@ -72,7 +84,9 @@ def _load(plan: Plan, load: Load, artifacts: ArtifactStore | None) -> bool:
     load.destination.unlink(missing_ok=True)
     load.destination.parent.mkdir(parents=True, exist_ok=True)
     try:
-        whole = artifacts.resolve(artifact, namespace=namespace)
+        whole = artifacts.resolve(
+            artifact, namespace=namespace, repository=repository_of(plan.task)
+        )
         artifacts.load(whole, load.destination, namespace=namespace)
     except ArtifactNotFoundError:
         if artifact.optional:
@@ -91,54 +105,6 @@ def _drop_mounts(plan: Plan, missing: set[str]) -> None:
         for run in plan.attempt.containers
     )
     plan.attempt = msgspec.structs.replace(plan.attempt, containers=runs)
-
-
-def place(plan: Plan) -> None:
-    """Link the attempt's mounts into the host's own tree."""
-    mounts = list(dict.fromkeys(mount for run in plan.attempt.containers for mount in run.mounts))
-    if not mounts:
-        return
-    placed: list[str] = []
-    try:
-        for mount in mounts:
-            _place(mount, placed)
-    finally:
-        (plan.folder / "placed").write_bytes(msgspec.json.encode(placed))
-
-
-def _place(mount: Mount, placed: list[str]) -> None:
-    if os.path.lexists(mount.target):
-        with suppress(OSError):
-            if os.readlink(mount.target) == mount.source:
-                return
-        raise RuntimeFailure(
-            f"{mount.target} exists on this machine: without a sandbox it cannot be replaced"
-        )
-    parent = os.path.dirname(mount.target)
-    fresh = []
-    while not os.path.isdir(parent):
-        fresh.append(parent)
-        parent = os.path.dirname(parent)
-    for folder in reversed(fresh):
-        os.mkdir(folder)
-        placed.append(folder)
-    os.symlink(mount.source, mount.target)
-    placed.append(mount.target)
-
-
-def unplace(folder: Path) -> None:
-    """Take away what ``place`` put on the host."""
-    try:
-        placed = msgspec.json.decode((folder / "placed").read_bytes(), type=list[str])
-    except (FileNotFoundError, msgspec.DecodeError):
-        return
-    for path in reversed(placed):
-        with suppress(OSError):
-            if os.path.islink(path):
-                os.unlink(path)
-            else:
-                os.rmdir(path)
-    (folder / "placed").unlink(missing_ok=True)
 
 
 def tidy(folder: Path) -> None:
@@ -161,7 +127,17 @@ def read_result(folder: Path) -> str:
     return data.removesuffix(b"\n").decode("utf-8", "replace")
 
 
-def _view_of(plan: Plan, engine: Engine | None) -> View | EngineView:
+class Files(Protocol):
+    """The files of a container that has ended, wherever it ran."""
+
+    def open_place(self, path: str, spare: Path) -> Path | None:
+        """Return a path of the host with the content of ``path``, None where there is nothing."""
+
+    def within(self, place: Path) -> tuple[Path | None, Path, bool]:
+        """Split what ``open_place`` gave: root and path in it, and whether it is a copy."""
+
+
+def _view_of(plan: Plan, engine: Engine | None) -> Files:
     if engine is not None:
         return EngineView(engine, engine.container(plan.task.id, MAIN))
     main = plan.main
@@ -175,16 +151,30 @@ class Collector:
     """Saves the outputs of one attempt that has ended."""
 
     def __init__(
-        self, plan: Plan, artifacts: ArtifactStore | None, engine: Engine | None = None
+        self,
+        plan: Plan,
+        artifacts: ArtifactStore | None,
+        engine: Engine | None = None,
+        view: Files | None = None,
     ) -> None:
         self._plan = plan
         self._artifacts = artifacts
-        self._view = _view_of(plan, engine)
+        self._view = view or _view_of(plan, engine)
         self._spare = plan.folder / "merged"
 
-    def collect(self) -> tuple[model.Outputs, list[str]]:
-        """Return parameters with values, artifacts with locations, and what went wrong."""
+    def collect(self, *, files: bool = True) -> tuple[model.Outputs, list[str]]:
+        """Return parameters with values, artifacts with locations, and what went wrong.
+
+        Without ``files`` only logs are saved: the task did not get as far as its outputs.
+        """
         problems: list[str] = []
+        outputs = self._outputs(problems) if files else model.Outputs()
+        if self._plan.archives:
+            artifacts = (*outputs.artifacts, *self._logs(problems))
+            outputs = msgspec.structs.replace(outputs, artifacts=artifacts)
+        return outputs, problems
+
+    def _outputs(self, problems: list[str]) -> model.Outputs:
         template = self._plan.task.template
         parameters, artifacts = [], []
         for parameter in template.outputs.parameters:
@@ -202,10 +192,7 @@ class Collector:
                 continue
             if saved is not None:
                 artifacts.append(saved)
-        if self._plan.task.archive_logs:
-            artifacts += self._logs(problems)
-        outputs = model.Outputs(parameters=tuple(parameters), artifacts=tuple(artifacts))
-        return outputs, problems
+        return model.Outputs(parameters=tuple(parameters), artifacts=tuple(artifacts))
 
     def _parameter(self, parameter: model.Parameter) -> model.Parameter:
         source = parameter.value_from
@@ -216,9 +203,20 @@ class Collector:
             return msgspec.structs.replace(parameter, value=source.default)
         if place is None:
             raise FileNotFoundError(2, "No such file or directory", source.path)
-        with open(place, "rb") as file:
+        with open(self._opened(place, source.path), "rb") as file:
             text = file.read(MAX_PARAMETER).decode("utf-8", "replace")
         return msgspec.structs.replace(parameter, value=text.removesuffix("\n"))
+
+    def _opened(self, place: Path, path: str) -> int:
+        """Open a file that the task wrote; in a volume others may have put a link there since."""
+        root, _, _ = self._view.within(place)
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        really = os.readlink(f"/proc/self/fd/{descriptor}")
+        strayed = root is not None and not Path(really).is_relative_to(root.resolve())
+        if strayed or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "Not a regular file", path)
+        return descriptor
 
     def _artifact(self, artifact: model.Artifact) -> model.Artifact | None:
         if not artifact.path:
@@ -228,7 +226,11 @@ class Collector:
             if artifact.optional:
                 return None
             raise ArtifactNotFoundError(f"{artifact.path}: no such file or directory")
-        return self._store().save(place, self._resolve(artifact), namespace=self._task.namespace)
+        whole = self._resolve(artifact)
+        root, path, private = self._view.within(place)
+        return self._store().save(
+            path, whole, namespace=self._task.namespace, root=root, may_link=private
+        )
 
     @property
     def _task(self) -> Task:
@@ -240,12 +242,14 @@ class Collector:
         return self._artifacts
 
     def _resolve(self, artifact: model.Artifact) -> model.Artifact:
-        key = f"{self._task.workflow}/{pod_of(self._task)}"
+        task, pod = self._task, pod_of(self._task)
+        values = {name: unshield(value) for name, value in task.values.items()}
         return self._store().resolve(
             artifact,
-            namespace=self._task.namespace,
-            repository=self._task.template.archive_location,
-            default_key=key,
+            namespace=task.namespace,
+            repository=repository_of(task),
+            default_key=f"{task.workflow}/{pod}",
+            values={"workflow.name": task.workflow, **values, "pod.name": pod},
         )
 
     def _logs(self, problems: list[str]) -> list[model.Artifact]:

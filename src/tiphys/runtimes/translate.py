@@ -22,6 +22,7 @@ from tiphys.runtimes.command import container_argv, expand, script_argv, with_in
 from tiphys.runtimes.config import LocalConfig
 from tiphys.runtimes.engine import ENGINES, RUN_FOLDER, Engine
 from tiphys.runtimes.environment import Environment, argo_environment, host_environment
+from tiphys.runtimes.hosts import HOSTS_PATH, write_hosts
 from tiphys.runtimes.volume import Volumes, write_file
 from tiphys.spec import model
 
@@ -46,6 +47,8 @@ class Plan:
     folder: Path
     attempt: Attempt
     loads: list[Load] = field(default_factory=list)
+    archives: bool = False
+    """Whether the logs are kept as artifacts."""
 
     @property
     def main(self) -> ContainerRun | None:
@@ -55,7 +58,12 @@ class Plan:
     @property
     def collects(self) -> bool:
         """Tell whether there are files to save after the end."""
-        return has_outputs(self.task) or self.task.archive_logs
+        return has_outputs(self.task) or self.archives
+
+    @property
+    def mounts(self) -> list[Mount]:
+        """Return what its containers see besides their own files."""
+        return list(dict.fromkeys(m for run in self.attempt.containers for m in run.mounts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +196,7 @@ class _Writer:
             retries,
             wait,
             member.name == MAIN and has_outputs(self._task),
+            writes=_output_paths(self._template) if member.name == MAIN else (),
         )
         if self._engine is None:
             return run
@@ -228,6 +237,9 @@ class _Writer:
             yield from self._inputs
         if isinstance(container, model.ScriptTemplate) and container.source:
             yield from self._script(container)
+        if self._template.host_aliases and self._sandboxed and HOSTS_PATH not in unique:
+            hosts = write_hosts(self._template.host_aliases, self._folder)
+            yield Mount(str(hosts), HOSTS_PATH)
         if self._engine is not None:
             shared = self._folder / "run"
             shared.mkdir(exist_ok=True)
@@ -252,6 +264,13 @@ class _Writer:
             if mount.target == posixpath.dirname(PROGRESS_PATH):
                 return f"{mount.source}/{posixpath.basename(PROGRESS_PATH)}"
         return VIEW + PROGRESS_PATH
+
+
+def _output_paths(template: model.Template) -> tuple[str, ...]:
+    """Return where a task leaves its outputs."""
+    parameters = (p.value_from.path for p in template.outputs.parameters if p.value_from)
+    paths = [*parameters, *(artifact.path for artifact in template.outputs.artifacts)]
+    return tuple(path for path in paths if path.startswith("/"))
 
 
 def _members(template: model.Template) -> Iterator[_Member]:

@@ -72,6 +72,22 @@ class View:
             return spare
         return Path(real)
 
+    def within(self, place: Path) -> tuple[Path | None, Path, bool]:
+        """Split what ``open_place`` gave: root and path in it, and whether it is the attempt's own.
+
+        Others may write to a volume even now, so its files must be opened without trust in links.
+        What lies in the upper layer nobody writes any more.
+        """
+        text = str(place)
+        for mount in self._mounts:
+            source = mount.source.rstrip("/")
+            if text == source and not os.path.isdir(source):
+                return None, place, False
+            if text == source or text.startswith(f"{source}/"):
+                return Path(source), Path("/", text[len(source) :].lstrip("/")), False
+        own = self._upper is not None and text.startswith(f"{self._upper}/")
+        return None, place, own
+
     def _real(self, place: str) -> str | None:
         """Return where ``place`` (its parents are no links) lies on the host."""
         mounted = self._mounted(place)

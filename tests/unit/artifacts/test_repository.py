@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from tiphys.artifacts import (
     ArtifactRepository,
     ConfigMapText,
     Repositories,
-    archives_logs,
     key_of,
 )
 from tiphys.artifacts.beneath import _walk as walk_without_openat2
@@ -228,22 +228,66 @@ def test_an_endpoint_that_can_be_read_in_two_ways_is_refused(tmp_path: Path, end
 
 
 @pytest.mark.parametrize(
-    ("repository", "workflow", "template", "expected"),
-    [
-        (None, None, None, False),
-        (True, False, False, True),
-        (None, True, None, True),
-        (None, True, False, False),
-        (False, False, True, True),
-    ],
+    ("text", "expected"), [("", False), ("archiveLogs: true", True), ("archiveLogs: false", False)]
 )
-def test_logs_are_kept_as_the_nearest_word_says(
-    repository: bool | None, workflow: bool | None, template: bool | None, expected: bool
-) -> None:
-    home = ArtifactRepository(archive_logs=repository)
-    location = model.ArtifactLocation(archive_logs=template)
+def test_a_repository_may_want_all_logs(tmp_path: Path, text: str, expected: bool) -> None:
+    assert make(tmp_path).archives_logs(SPACE, text) is expected
 
-    assert archives_logs(home, workflow, location) is expected
+
+def test_a_repository_may_be_given_as_text(tmp_path: Path) -> None:
+    text = "local: {keyFormat: 'all/{{workflow.name}}/{{inputs.parameters.x}}'}"
+    values = {"workflow.name": "wf", "inputs.parameters.x": "seven"}
+    artifact = model.Artifact(name="out", path="/tmp/out")
+
+    whole = make(tmp_path).resolve(
+        artifact, namespace=SPACE, repository=text, default_key="wf/pod", values=values
+    )
+
+    assert key_of(whole) == "all/wf/seven/out.tgz"
+
+
+def test_a_key_format_with_an_open_tag_gives_way_to_the_usual_key(tmp_path: Path) -> None:
+    text = "local: {keyFormat: 'all/{{inputs.parameters.x}}'}"
+
+    whole = make(tmp_path).resolve(
+        model.Artifact(name="out"),
+        namespace=SPACE,
+        repository=text,
+        default_key="wf/pod",
+        values={"workflow.name": "wf"},
+    )
+
+    assert key_of(whole) == "wf/pod/out.tgz"
+
+
+def test_a_repository_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="artifact repository"):
+        make(tmp_path).resolve(
+            model.Artifact(name="x"), namespace=SPACE, repository="s3: [", default_key="k"
+        )
+
+
+def test_a_file_of_ours_is_shared_and_not_copied(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("x")
+    (tmp_path / "out").chmod(0o4775)
+    artifact = model.Artifact(name="x", local=model.LocalArtifact(key="k"))
+
+    make(tmp_path).save(tmp_path / "out", artifact, namespace=SPACE, may_link=True)
+
+    stored = next((tmp_path / "root" / SPACE).iterdir())
+    assert stored.samefile(tmp_path / "out")
+    assert stat.S_IMODE(stored.stat().st_mode) == 0o755
+
+
+def test_a_file_with_another_name_is_copied(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("x")
+    os.link(tmp_path / "out", tmp_path / "other")
+    artifact = model.Artifact(name="x", local=model.LocalArtifact(key="k"))
+
+    make(tmp_path).save(tmp_path / "out", artifact, namespace=SPACE, may_link=True)
+
+    stored = next((tmp_path / "root" / SPACE).iterdir())
+    assert not stored.samefile(tmp_path / "out")
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

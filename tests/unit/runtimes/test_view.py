@@ -110,3 +110,23 @@ def test_a_folder_of_both_is_put_together(upper: Path, tmp_path: Path) -> None:
     assert place == tmp_path / "spare"
     found = sorted(str(p.relative_to(place)) for p in place.rglob("*"))
     assert found == ["deep", "deep/new", "deep/old", "old"]
+
+
+def test_a_file_of_a_volume_is_to_be_opened_below_the_volume(tmp_path: Path) -> None:
+    (tmp_path / "volume" / "sub").mkdir(parents=True)
+    view = View(tmp_path / "upper", [Mount(str(tmp_path / "volume"), "/data")])
+
+    inside = view.within(tmp_path / "volume" / "sub" / "f")
+    itself = view.within(tmp_path / "volume")
+
+    assert inside == (tmp_path / "volume", Path("/sub/f"), False)
+    assert itself == (tmp_path / "volume", Path("/"), False)
+
+
+def test_only_what_lies_in_the_upper_layer_is_the_attempts_own(tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("x")
+    view = View(tmp_path / "upper", [Mount(str(tmp_path / "input"), "/in")])
+
+    assert view.within(tmp_path / "upper" / "f") == (None, tmp_path / "upper" / "f", True)
+    assert view.within(tmp_path / "input") == (None, tmp_path / "input", False)
+    assert view.within(Path("/etc/passwd")) == (None, Path("/etc/passwd"), False)

@@ -1,0 +1,169 @@
+"""From a task to a Job, from a pod to a verdict; nothing here talks to a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tiphys.errors import RuntimeFailure
+from tiphys.ports import Task
+from tiphys.runtimes.config import ImageCommand, LocalConfig
+from tiphys.runtimes.kubernetes_condition import holds
+from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.runtimes.kubernetes_job import Clerk, Order, job_name, wanted_paths
+from tiphys.runtimes.kubernetes_patch import apply_patches
+from tiphys.spec import model
+
+UID = "11111111-2222-3333-4444-555555555555"
+MAIN = model.Container(image="busybox", command=("echo",), args=("hi",))
+
+
+def task(template: model.Template, **more: Any) -> Task:
+    given: dict[str, Any] = {
+        "id": f"{UID}.1",
+        "workflow": "w",
+        "namespace": "default",
+        "workflow_uid": UID,
+        "node_id": "w",
+        "node_name": "w",
+        "template": template,
+        **more,
+    }
+    return Task(**given)
+
+
+def job(template: model.Template, config: KubernetesConfig | None = None, **more: Any) -> Any:
+    images = LocalConfig(images={"app": ImageCommand(entrypoint=("/app",), cmd=("serve",))})
+    clerk = Clerk("me", config or KubernetesConfig(), images)
+    order = Order(
+        task=task(template, **more), template=template, files="x", wanted=wanted_paths(template)
+    )
+    return clerk.write(order)
+
+
+def main_of(made: Any) -> Any:
+    return made["spec"]["template"]["spec"]["containers"][0]
+
+
+def test_the_only_node_of_a_workflow_gives_the_job_its_name() -> None:
+    template = model.Template(container=MAIN)
+
+    assert job_name(task(template)) == f"job-{UID}"
+    assert job_name(task(template, id=f"{UID}.2")) == f"job-{UID}-2"
+    assert job_name(task(template, node_name="w.step")) == f"job-{UID}-1"
+
+
+def test_limits_of_the_configuration_hold_where_the_template_says_nothing() -> None:
+    made = job(model.Template(container=MAIN))
+
+    assert made["spec"]["backoffLimit"] == 3
+    assert made["spec"]["activeDeadlineSeconds"] == 3600
+    assert "ttlSecondsAfterFinished" not in made["spec"]
+
+
+def test_a_template_with_retries_and_a_deadline_rules_itself() -> None:
+    made = job(model.Template(container=MAIN), retried=True, deadline=12.3)
+
+    assert made["spec"]["backoffLimit"] == 0
+    assert made["spec"]["activeDeadlineSeconds"] == 13
+
+
+def test_a_daemon_has_no_deadline() -> None:
+    made = job(model.Template(container=MAIN, daemon=True))
+
+    assert "activeDeadlineSeconds" not in made["spec"]
+
+
+def test_the_command_runs_under_the_wrapper() -> None:
+    command = main_of(job(model.Template(container=MAIN)))["command"]
+
+    assert command[:3] == ["/var/run/tiphys/busybox", "sh", "/var/run/tiphys/run"]
+    assert command[-2:] == ["echo", "hi"]
+
+
+@pytest.mark.parametrize(
+    ("args", "argv"), [((), ["/app", "serve"]), (("other",), ["/app", "other"])]
+)
+def test_the_command_of_an_image_comes_from_the_configuration(
+    args: tuple[str, ...], argv: list[str]
+) -> None:
+    template = model.Template(container=model.Container(image="app:1", args=args))
+
+    assert main_of(job(template))["command"][-2:] == argv
+
+
+def test_an_image_whose_command_nobody_knows_is_refused() -> None:
+    with pytest.raises(RuntimeFailure, match="no command for image other"):
+        job(model.Template(container=model.Container(image="other")))
+
+
+def test_only_a_task_with_outputs_has_a_container_that_waits() -> None:
+    source = model.ValueFrom(path="/out")
+    outputs = model.Outputs(parameters=(model.Parameter(name="o", value_from=source),))
+
+    plain = job(model.Template(container=MAIN))
+    collecting = job(model.Template(container=MAIN, outputs=outputs))
+
+    assert len(plain["spec"]["template"]["spec"]["containers"]) == 1
+    assert collecting["spec"]["template"]["spec"]["containers"][1]["name"] == "tiphys-wait"
+
+
+def test_fields_of_the_workflow_lie_under_those_of_the_template() -> None:
+    template = model.Template(container=MAIN, node_selector={"disk": "ssd"})
+
+    made = job(
+        template,
+        pod={"nodeSelector": {"disk": "any"}, "priorityClassName": "high"},
+        pod_spec_patch="containers: [{name: main, resources: {limits: {memory: 1Gi}}}]",
+    )
+
+    pod = made["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"disk": "ssd"}
+    assert pod["priorityClassName"] == "high"
+    assert pod["containers"][0]["resources"] == {"limits": {"memory": "1Gi"}}
+    assert pod["containers"][0]["image"] == "busybox"
+
+
+def test_a_patch_merges_named_things_and_removes_with_null() -> None:
+    spec = {"volumes": [{"name": "a", "emptyDir": {}}, {"name": "b"}], "x": 1, "y": {"z": 1}}
+
+    patched = apply_patches(
+        spec,
+        '{"volumes": [{"name": "a", "emptyDir": {"medium": "Memory"}}], "x": null}',
+        "y: {w: 2}",
+    )
+
+    assert patched == {
+        "volumes": [{"name": "a", "emptyDir": {"medium": "Memory"}}, {"name": "b"}],
+        "y": {"z": 1, "w": 2},
+    }
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("status.phase == Running", True),
+        ("status.phase = Pending", False),
+        ("status.phase != Pending", True),
+        ("status.count > 2", True),
+        ("status.count < 2", False),
+        ("status.phase in (Running, Done), status.count > 0", True),
+        ("status.phase notin (Running)", False),
+        ("status.list.0.name == first", True),
+        ("status.list.# == 1", True),
+        ("status.ready == true", True),
+        ("status.missing", False),
+        ("!status.missing", True),
+        ("status.missing > 0", False),
+    ],
+)
+def test_conditions_look_into_the_object(condition: str, expected: bool) -> None:
+    status = {"phase": "Running", "count": 3, "list": [{"name": "first"}], "ready": True}
+
+    assert holds(condition, {"status": status}) is expected
+
+
+def test_a_condition_that_says_nothing_readable_is_refused() -> None:
+    with pytest.raises(RuntimeFailure, match="cannot read the condition"):
+        holds("a b c", {})
