@@ -1,6 +1,7 @@
 """What every store must keep, whatever lies below it.
 
-A backend is a function that opens the store of a folder; a new one joins by a line in ``BACKENDS``.
+A backend is a function that opens the store of a folder: SQLite in it, or a database of a real
+PostgreSQL server that stands for it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from threading import Event
 
 import pytest
 
+from tests.integration.postgres.server import PostgresServer, served
 from tiphys.errors import (
     ConflictError,
     InvalidInputError,
@@ -34,12 +36,22 @@ from tiphys.store import (
 
 Open = Callable[..., Store]
 
-BACKENDS: dict[str, Open] = {"sqlite": Store.open}
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    yield from served()
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=["sqlite", "postgres"])
 def opened(request: pytest.FixtureRequest) -> Open:
-    return BACKENDS[request.param]
+    if request.param == "sqlite":
+        return Store.open
+    server: PostgresServer = request.getfixturevalue("postgres")
+
+    def open_there(folder: Path, *, owner: bool) -> Store:
+        return Store.open(folder, owner=owner, url=server.database_of(folder))
+
+    return open_there
 
 
 @pytest.fixture
@@ -310,6 +322,44 @@ def test_a_list_comes_in_pages(filled: Store) -> None:
     assert names(filled, WorkflowFilter(), limit=2) == ["delta", "gamma"]
     assert names(filled, WorkflowFilter(), limit=2, offset=2) == ["beta_2", "beta"]
     assert names(filled, WorkflowFilter(), limit=-1, offset=4) == ["alpha"]
+
+
+def test_a_page_far_behind_is_the_same_whichever_end_it_is_reached_from(store: Store) -> None:
+    count = 20_050
+    phases = ("Succeeded", "Failed")
+    rows = [workflow(f"w{i}", at=float(i), phase=phases[i % 5 == 0]) for i in range(count)]
+    store.commit(Batch(submitted=rows))
+
+    newest = [f"w{i}" for i in range(count - 1, -1, -1)]
+    for offset in (10_001, 20_000, 20_040, 20_050, 30_000):
+        page = names(store, WorkflowFilter(), limit=20, offset=offset)
+        both = names(store, WorkflowFilter(phases=phases), limit=20, offset=offset)
+        oldest = names(store, WorkflowFilter(), limit=20, offset=offset, newest_first=False)
+        assert page == both == newest[offset : offset + 20]
+        assert oldest == newest[::-1][offset : offset + 20]
+    some = names(store, WorkflowFilter(phases=("Succeeded",)), limit=5, offset=15_000)
+    assert some == [name for name in newest if int(name[1:]) % 5][15_000:15_005]
+
+
+def test_parts_of_names_are_found_few_or_many(store: Store) -> None:
+    rows = [workflow(f"nightly-build-{i:05}", at=float(i)) for i in range(6000)]
+    rows.append(workflow("needle.in-the-hay", at=0.5))
+    store.commit(Batch(submitted=rows))
+
+    assert names(store, WorkflowFilter(name_contains="dle.in")) == ["needle.in-the-hay"]
+    assert names(store, WorkflowFilter(name_contains="Build-0599"), limit=1) == [
+        "nightly-build-05999"
+    ]
+    assert store.count_workflows(WorkflowFilter(name_contains="build")) == 6000
+    assert store.count_workflows(WorkflowFilter(name_contains="ly-build-000")) == 100
+    assert names(store, WorkflowFilter(name_contains='"; DROP')) == []
+    store.commit(Batch(deleted=["uid-argo-needle.in-the-hay"]))
+    assert names(store, WorkflowFilter(name_contains="dle.in")) == []
+
+
+def test_a_list_by_ends_may_begin_behind_one(filled: Store) -> None:
+    assert names(filled, WorkflowFilter(finished_before=60, finished_after=40)) == ["alpha"]
+    assert names(filled, WorkflowFilter(finished_before=60, phases=("Failed",))) == ["beta_2"]
 
 
 def test_a_selector_that_cannot_be_read_is_the_askers_mistake(filled: Store) -> None:

@@ -22,14 +22,15 @@ class Clause(msgspec.Struct, frozen=True):
     number: str = "w.number"
 
 
-def where(wanted: WorkflowFilter) -> Clause:
-    """Give the joins and conditions of a list.
+def where(wanted: WorkflowFilter, narrow: Piece | None = None) -> Clause:
+    """Give the joins and conditions of a list; ``narrow`` is one more that follows from the name.
 
     The first label with one wanted value drives the list: its rows come in the order of creation.
     """
     requirements = list(parse_selector(wanted.label_selector))
     driver = next((r for r in requirements if _drives(r)), None)
     pieces = _columns(wanted)
+    pieces += [narrow] if narrow else []
     pieces += [_label(requirement) for requirement in requirements if requirement is not driver]
     if driver is not None and driver.values is not None:
         pieces.insert(0, ("t.name = ? AND t.value = ?", [driver.name, *driver.values]))
@@ -38,9 +39,31 @@ def where(wanted: WorkflowFilter) -> Clause:
     values = [value for _, values in pieces for value in values]
     if driver is not None:
         text = f" JOIN labels t ON t.workflow = w.number{text}"
+    if narrow is not None:
+        # SQLite's words: the few numbers are looked up, and no index is walked beside them.
+        text = f" NOT INDEXED{text}"
     if wanted.finished_before is not None:
         return Clause(text, values, "w.finished_at")
     return Clause(text, values, *(("t.created_at", "t.workflow") if driver else ()))
+
+
+def arms(wanted: WorkflowFilter) -> list[WorkflowFilter]:
+    """Split a list by phases: each part is in order by an index, and together they are merged."""
+    phases = wanted.phases
+    if wanted.finished_before is not None and not phases:
+        phases = FINISHED  # No other has an end.
+    if wanted.label_selector or len(phases) < 2:
+        return [wanted]
+    return [msgspec.structs.replace(wanted, phases=(phase,)) for phase in dict.fromkeys(phases)]
+
+
+def tallied(wanted: WorkflowFilter) -> Clause | None:
+    """Give the conditions on ``tallies`` that count a list; None where they do not suffice."""
+    plain = WorkflowFilter(phases=wanted.phases, namespace=wanted.namespace, queue=wanted.queue)
+    if wanted != plain:
+        return None
+    clause = where(plain)
+    return Clause(clause.text.replace("w.", "t."), clause.values)
 
 
 def _drives(requirement: Requirement) -> bool:
@@ -57,12 +80,13 @@ def _columns(wanted: WorkflowFilter) -> list[Piece]:
         ("w.created_at >= ?", wanted.since),
         ("w.created_at < ?", wanted.before),
         ("w.finished_at < ?", wanted.finished_before),
+        ("w.finished_at > ?", wanted.finished_after),
     )
     pieces += [(text, [value]) for text, value in simple if value is not None]
     if wanted.phases:
         pieces.append(_among("w.phase", wanted.phases))
     if wanted.name_contains:
-        pieces.append(("w.name LIKE ? ESCAPE '\\'", [f"%{_escape(wanted.name_contains)}%"]))
+        pieces.append(("w.name LIKE ? ESCAPE '\\'", [f"%{_escape(wanted.name_contains.lower())}%"]))
     return pieces
 
 

@@ -3,6 +3,8 @@
 A ``flock`` goes away with its process, however that ends, so a lock is never stale. Where the file
 system does not keep the promise, or somebody removes the file, the epoch (`store.store`) still
 keeps a former owner from writing.
+
+Imports next to nothing: who is refused is to learn it before anything large is loaded.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ class FolderLock:
 
     @classmethod
     def take(cls, folder: Path) -> FolderLock:
-        """Take the lock of ``folder``; raise at once if another process has it."""
+        """Take the lock of ``folder``, made if need be; raise at once if another process has it."""
+        make_folder(folder)
         descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -44,6 +47,33 @@ class FolderLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+    def __enter__(self) -> FolderLock:
+        """Give the lock itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Release it."""
+        self.release()
+
+
+def make_folder(folder: Path) -> None:
+    """Create ``folder``, for its owner only, so that it survives power loss."""
+    missing = [path for path in (folder, *folder.parents) if not path.is_dir()]
+    if not missing:
+        return
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in missing:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make durable which files ``folder`` has; to sync a file does not promise its name."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _message(folder: Path, pid: str) -> str:

@@ -38,7 +38,10 @@ SELECT_ROW = (
     f"SELECT {_SUMMARY}, {_DOCUMENTS} FROM workflows w LEFT JOIN documents d"
     " ON d.workflow = w.number"
 )
+SELECT_LISTED = f"SELECT {_SUMMARY}, w.number FROM workflows w"
 COUNT_WORKFLOWS = "SELECT count(*) FROM workflows w"
+TALLY = "SELECT sum(t.count) FROM tallies t"
+TALLY_BY_PHASE = "SELECT t.phase, sum(t.count) FROM tallies t"
 COUNT_BY_PHASE = "SELECT w.phase, count(*) FROM workflows w"
 
 WORKFLOW_BY_UID = f"{SELECT_ROW} WHERE w.uid = ?"
@@ -60,7 +63,8 @@ LAST_NUMBER = (
 )
 
 EPOCH = "SELECT epoch FROM owner"
-RAISE_EPOCH = "UPDATE owner SET epoch = epoch + 1"
+PLACE = "SELECT place FROM owner"
+RAISE_EPOCH = "UPDATE owner SET epoch = epoch + 1, place = ?"
 
 INSERT_WORKFLOW = f"INSERT INTO workflows (number, {', '.join(SUMMARY_COLUMNS)}) VALUES ({_MARKS})"
 INSERT_DOCUMENTS = (

@@ -6,7 +6,6 @@ and ``quarantine`` says what is wrong.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -14,7 +13,8 @@ import msgspec
 
 from tiphys.errors import ConflictError, NotFoundError
 from tiphys.store import query
-from tiphys.store.filter import where
+from tiphys.store.filter import Clause, Piece, arms, tallied, where
+from tiphys.store.link import Link
 from tiphys.store.row import (
     EventRow,
     NodeRow,
@@ -27,6 +27,8 @@ from tiphys.store.schema import SEQ_BITS
 from tiphys.store.writing import bounds
 
 LATEST = "@latest"
+_DEEP = 10_000
+"""Rows before a page that may as well be stepped over."""
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 _labels = msgspec.json.Decoder(dict[str, str])
 
@@ -66,26 +68,8 @@ def _salvage(fields: dict[str, Any], kind: type[Some], problems: list[str]) -> S
     return kind(**sound)
 
 
-def fetch(connection: sqlite3.Connection, text: str, values: Sequence[object] = ()) -> list[Any]:
-    """Read all rows; a text that is not UTF-8 is read with marks in place of the bad bytes."""
-    try:
-        return connection.execute(text, values).fetchall()
-    except sqlite3.OperationalError as error:
-        if "decode" not in str(error):
-            raise
-    connection.text_factory = _lenient
-    try:
-        return connection.execute(text, values).fetchall()
-    finally:
-        connection.text_factory = str
-
-
-def _lenient(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
-
-
 def list_workflows(
-    connection: sqlite3.Connection,
+    connection: Link,
     wanted: WorkflowFilter,
     limit: int,
     offset: int,
@@ -93,31 +77,96 @@ def list_workflows(
     newest_first: bool,
 ) -> list[WorkflowSummary]:
     """List workflows in the order of their creation."""
-    clause = where(wanted)
-    way = "DESC" if newest_first else "ASC"
-    text = (
-        f"{query.SELECT_SUMMARY}{clause.text} ORDER BY {clause.at} {way},"
-        f" {clause.number} {way} LIMIT ? OFFSET ?"
+    turned = False
+    if offset > _DEEP and limit > 0:
+        turned, limit, offset = _from_behind(connection, wanted, limit, offset)
+        if limit <= 0:
+            return []
+    way = "DESC" if newest_first is not turned else "ASC"
+    most = connection.everything if limit < 0 else limit
+    text, values = _selection(connection, wanted, way, deep=offset > _DEEP)
+    found = connection.read(text, (*values, most, offset))
+    rows = [decode_row(query.SUMMARY_COLUMNS, row[:-1], WorkflowSummary) for row in found]
+    return rows[::-1] if turned else rows
+
+
+def _selection(
+    connection: Link, wanted: WorkflowFilter, way: str, *, deep: bool
+) -> tuple[str, list[object]]:
+    """Give the statement of a list; its last two values are the limit and the offset."""
+    narrow = _narrowed(connection, wanted)
+    split = arms(wanted) if connection.merges else [wanted]
+    clauses = [where(arm, narrow) for arm in split]
+    values = [value for clause in clauses for value in clause.values]
+    if deep:
+        return _deep(clauses, way), values
+    text = " UNION ALL ".join(f"{query.SELECT_LISTED}{clause.text}" for clause in clauses)
+    return f"{text}{_order(clauses, way)} LIMIT ? OFFSET ?", values
+
+
+def _order(clauses: Sequence[Clause], way: str) -> str:
+    at, number = clauses[0].at, clauses[0].number
+    if len(clauses) > 1:  # Of lists put together only the names of columns are left.
+        at, number = at.removeprefix("w."), "number"
+    return f" ORDER BY {at} {way}, {number} {way}"
+
+
+def _deep(clauses: Sequence[Clause], way: str) -> str:
+    """Read only an index of what lies before the page, and not the rows."""
+    at = clauses[0].at.replace("t.", "w.")
+    parts = [f"SELECT {at}, w.number FROM workflows w{clause.text}" for clause in clauses]
+    page = f"{' UNION ALL '.join(parts)}{_order(clauses, way)} LIMIT ? OFFSET ?"
+    return (
+        f"{query.SELECT_LISTED} WHERE w.number IN (SELECT p.number FROM ({page}) AS p)"
+        f" ORDER BY {at} {way}, w.number {way}"
     )
-    found = fetch(connection, text, (*clause.values, limit, offset))
-    return [decode_row(query.SUMMARY_COLUMNS, row, WorkflowSummary) for row in found]
 
 
-def count_workflows(connection: sqlite3.Connection, wanted: WorkflowFilter) -> int:
+def _narrowed(connection: Link, wanted: WorkflowFilter) -> Piece | None:
+    return connection.narrow(wanted.name_contains) if wanted.name_contains else None
+
+
+def _from_behind(
+    connection: Link, wanted: WorkflowFilter, limit: int, offset: int
+) -> tuple[bool, int, int]:
+    """Turn a page that is nearer to the end round: rows before a page are all stepped over."""
+    total = _tally(connection, wanted)
+    if total is None or offset < total // 2:
+        return False, limit, offset
+    limit = min(limit, total - offset)
+    return True, limit, total - offset - limit
+
+
+def count_workflows(connection: Link, wanted: WorkflowFilter) -> int:
     """Count workflows."""
-    clause = where(wanted)
+    tally = _tally(connection, wanted)
+    if tally is not None:
+        return tally
+    clause = where(wanted, _narrowed(connection, wanted))
     found = connection.execute(query.COUNT_WORKFLOWS + clause.text, clause.values).fetchone()
     return int(found[0])
 
 
-def count_by_phase(connection: sqlite3.Connection, wanted: WorkflowFilter) -> dict[str, int]:
+def _tally(connection: Link, wanted: WorkflowFilter) -> int | None:
+    clause = tallied(wanted)
+    if clause is None:
+        return None
+    found = connection.execute(query.TALLY + clause.text, clause.values).fetchone()
+    return int(found[0] or 0)
+
+
+def count_by_phase(connection: Link, wanted: WorkflowFilter) -> dict[str, int]:
     """Count workflows by phase."""
-    clause = where(wanted)
-    text = f"{query.COUNT_BY_PHASE}{clause.text} GROUP BY w.phase"
-    return dict(connection.execute(text, clause.values).fetchall())
+    clause = tallied(wanted)
+    if clause is not None:
+        text = f"{query.TALLY_BY_PHASE}{clause.text} GROUP BY t.phase HAVING sum(t.count) > 0"
+    else:
+        clause = where(wanted, _narrowed(connection, wanted))
+        text = f"{query.COUNT_BY_PHASE}{clause.text} GROUP BY w.phase"
+    return {phase: int(n) for phase, n in connection.execute(text, clause.values).fetchall()}
 
 
-def find_workflow(connection: sqlite3.Connection, key: str, namespace: str) -> WorkflowRow:
+def find_workflow(connection: Link, key: str, namespace: str) -> WorkflowRow:
     """Find a workflow by uid, by name, or as ``@latest``."""
     found = _latest(connection, namespace) if key == LATEST else _named(connection, key, namespace)
     if found is None:
@@ -125,18 +174,18 @@ def find_workflow(connection: sqlite3.Connection, key: str, namespace: str) -> W
     return decode_row(query.ROW_COLUMNS, found, WorkflowRow)
 
 
-def _latest(connection: sqlite3.Connection, namespace: str) -> Any:
+def _latest(connection: Link, namespace: str) -> Any:
     if namespace:
         number = connection.execute(query.LATEST_NUMBER_IN, (namespace,)).fetchone()
     else:
         number = connection.execute(query.LATEST_NUMBER).fetchone()
-    found = fetch(connection, query.WORKFLOW_BY_NUMBER, number) if number else []
+    found = connection.read(query.WORKFLOW_BY_NUMBER, number) if number else []
     return found[0] if found else None
 
 
-def _named(connection: sqlite3.Connection, key: str, namespace: str) -> Any:
-    rows = fetch(connection, query.WORKFLOW_BY_UID, (key,))
-    rows = rows or fetch(connection, query.WORKFLOWS_BY_NAME, (key,))
+def _named(connection: Link, key: str, namespace: str) -> Any:
+    rows = connection.read(query.WORKFLOW_BY_UID, (key,))
+    rows = rows or connection.read(query.WORKFLOWS_BY_NAME, (key,))
     rows = [row for row in rows if namespace in {"", row[2]}]
     if len(rows) > 1:
         places = ", ".join(sorted(str(row[2]) for row in rows))
@@ -144,53 +193,53 @@ def _named(connection: sqlite3.Connection, key: str, namespace: str) -> Any:
     return rows[0] if rows else None
 
 
-def _not_found(connection: sqlite3.Connection, key: str, namespace: str) -> str:
+def _not_found(connection: Link, key: str, namespace: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only needed for this one message
 
     where_text = f" in namespace {namespace}" if namespace else ""
     if key == LATEST:
         return f"there are no workflows{where_text}"
-    names = (row[0] for row in fetch(connection, query.RECENT_NAMES))
+    names = (row[0] for row in connection.read(query.RECENT_NAMES))
     close = get_close_matches(key, [name for name in names if isinstance(name, str)])
     hint = f"; did you mean {', '.join(close)}?" if close else ""
     return f"there is no workflow {key[:200]!r}{where_text}{hint}"
 
 
-def list_unfinished(connection: sqlite3.Connection) -> list[WorkflowRow]:
+def list_unfinished(connection: Link) -> list[WorkflowRow]:
     """List everything that has not ended, with its documents, in the order of submission."""
     try:
-        found = fetch(connection, query.UNFINISHED)
-    except sqlite3.DatabaseError:
+        found = connection.read(query.UNFINISHED)
+    except connection.damage:
         return _unfinished_one_by_one(connection)
     return [decode_row(query.ROW_COLUMNS, row, WorkflowRow) for row in found]
 
 
-def _unfinished_one_by_one(connection: sqlite3.Connection) -> list[WorkflowRow]:
+def _unfinished_one_by_one(connection: Link) -> list[WorkflowRow]:
     """Read around damaged pages: a workflow whose documents cannot be read is quarantined."""
     numbers = sorted(row[0] for row in connection.execute(query.UNFINISHED_NUMBERS))
     rows = []
     for number in numbers:
         try:
-            (found,) = fetch(connection, query.WORKFLOW_BY_NUMBER, (number,))
+            (found,) = connection.read(query.WORKFLOW_BY_NUMBER, (number,))
             rows.append(decode_row(query.ROW_COLUMNS, found, WorkflowRow))
-        except sqlite3.DatabaseError as error:
+        except connection.damage as error:
             rows.append(_unreadable(connection, number, error))
     return rows
 
 
-def _unreadable(connection: sqlite3.Connection, number: int, error: Exception) -> WorkflowRow:
+def _unreadable(connection: Link, number: int, error: Exception) -> WorkflowRow:
     fields: dict[str, Any] = {"uid": "", "name": f"number {number}", "namespace": ""}
     try:
-        (found,) = fetch(connection, query.SUMMARY_BY_NUMBER, (number,))
+        (found,) = connection.read(query.SUMMARY_BY_NUMBER, (number,))
         summary = decode_row(query.SUMMARY_COLUMNS, found, WorkflowSummary)
         fields = msgspec.structs.asdict(summary)
-    except sqlite3.DatabaseError:
+    except connection.damage:
         fields["created_at"] = 0.0
     fields["quarantine"] = f"the store is damaged here: {error}"
     return WorkflowRow(**fields)
 
 
-def number_of(connection: sqlite3.Connection, uid: str) -> int | None:
+def number_of(connection: Link, uid: str) -> int | None:
     """Find the number of a workflow; events of none are under 0."""
     if not uid:
         return 0
@@ -198,21 +247,17 @@ def number_of(connection: sqlite3.Connection, uid: str) -> int | None:
     return found[0] if found else None
 
 
-def nodes_page(
-    connection: sqlite3.Connection, uid: str, number: int, after: int, size: int
-) -> list[NodeRow]:
+def nodes_page(connection: Link, uid: str, number: int, after: int, size: int) -> list[NodeRow]:
     """List up to ``size`` nodes behind place ``after``, in the order of creation."""
     first, end = bounds(number)
-    found = fetch(connection, query.NODES_PAGE, (first + after, end, size))
+    found = connection.read(query.NODES_PAGE, (first + after, end, size))
     return [_node(uid, row) for row in found]
 
 
-def find_node(
-    connection: sqlite3.Connection, uid: str, number: int, node_id: str
-) -> NodeRow | None:
+def find_node(connection: Link, uid: str, number: int, node_id: str) -> NodeRow | None:
     """Find a node by id. There is no index on ids (it would double the cost of a new node):
     the workflow's own nodes are searched."""
-    found = fetch(connection, query.NODE_BY_ID, (*bounds(number), node_id))
+    found = connection.read(query.NODE_BY_ID, (*bounds(number), node_id))
     return _node(uid, found[0]) if found else None
 
 
@@ -223,28 +268,26 @@ def _node(uid: str, row: tuple[Any, ...]) -> NodeRow:
     )
 
 
-def node_phases(connection: sqlite3.Connection, number: int) -> dict[str, int]:
+def node_phases(connection: Link, number: int) -> dict[str, int]:
     """Count the nodes of a workflow by phase."""
     return dict(connection.execute(query.NODE_PHASES, bounds(number)).fetchall())
 
 
-def list_events(
-    connection: sqlite3.Connection, uid: str, number: int, after: int, limit: int
-) -> list[EventRow]:
+def list_events(connection: Link, uid: str, number: int, after: int, limit: int) -> list[EventRow]:
     """List events behind number ``after``."""
-    found = fetch(connection, query.EVENTS, (number, after, limit))
+    found = connection.read(query.EVENTS, (number, after, limit))
     return [
         EventRow(uid=uid, number=n, at=at, kind=kind, node=node, text=text)
         for n, at, kind, node, text in found
     ]
 
 
-def list_objects(connection: sqlite3.Connection, kind: str | None) -> list[ObjectRow]:
+def list_objects(connection: Link, kind: str | None) -> list[ObjectRow]:
     """List objects, of one kind or all."""
     if kind is None:
-        found = fetch(connection, query.OBJECTS)
+        found = connection.read(query.OBJECTS)
     else:
-        found = fetch(connection, query.OBJECTS_OF_KIND, (kind,))
+        found = connection.read(query.OBJECTS_OF_KIND, (kind,))
     return [
         ObjectRow(kind=kind, namespace=namespace, name=name, body=body, at=at)
         for kind, namespace, name, body, at in found

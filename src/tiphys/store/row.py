@@ -159,4 +159,6 @@ class WorkflowFilter(msgspec.Struct, kw_only=True, frozen=True):
     """Created before."""
     finished_before: float | None = None
     """Ended before; such a list is in the order of ends instead of creation."""
+    finished_after: float | None = None
+    """Ended after; only together with the one before."""
     queue: str = ""

@@ -1,7 +1,7 @@
 """The tables of SQLite, as numbered steps that are only ever added to.
 
 ``STEPS[n]`` brings a store from version n to n + 1. A released step is never edited. The tables of
-PostgreSQL will differ in little more than BLOB and WITHOUT ROWID.
+PostgreSQL are in `store.postgres_schema`, with the same numbers.
 
 Why they look so:
 
@@ -12,6 +12,9 @@ Why they look so:
 - Documents lie apart from the columns that lists read and that change.
 - Labels carry the time of creation, so that a label drives a list in its order. Indexes that end in
   names answer a search for part of a name without reading the rows.
+- ``names`` finds three letters anywhere in a name; a search without it reads all names.
+- ``tallies`` says how many workflows there are by namespace, queue and phase: to count a million
+  rows for each page of a list takes a tenth of a second. Triggers keep it, so it is never wrong.
 """
 
 from __future__ import annotations
@@ -113,5 +116,50 @@ CREATE TABLE garbage (
 );
 """
 
-STEPS: tuple[str, ...] = (_FIRST,)
+# A statement ends with a semicolon at the end of a line: within a trigger there must be none.
+_ADD = (
+    "INSERT INTO tallies (namespace, queue, phase, count) VALUES (new.namespace, new.queue,"
+    " new.phase, 1) ON CONFLICT (namespace, queue, phase) DO UPDATE SET count = count + 1;"
+)
+_TAKE = (
+    "UPDATE tallies SET count = count - 1 WHERE namespace = old.namespace AND queue = old.queue"
+    " AND phase = old.phase;"
+)
+_SECOND = f"""
+ALTER TABLE owner ADD COLUMN place TEXT NOT NULL DEFAULT '';
+
+CREATE INDEX workflows_by_queue ON workflows (queue, created_at, number, name);
+CREATE INDEX workflows_by_project_phase ON workflows (namespace, phase, created_at, number);
+CREATE INDEX workflows_by_queue_phase ON workflows (queue, phase, created_at, number);
+DROP INDEX workflows_by_end;
+CREATE INDEX workflows_by_end ON workflows (phase, finished_at, number);
+
+CREATE TABLE tallies (
+    namespace TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (namespace, queue, phase)
+) WITHOUT ROWID;
+INSERT INTO tallies SELECT namespace, queue, phase, count(*) FROM workflows
+    GROUP BY namespace, queue, phase;
+CREATE TRIGGER tally_new AFTER INSERT ON workflows BEGIN {_ADD} END;
+CREATE TRIGGER tally_gone AFTER DELETE ON workflows BEGIN {_TAKE} END;
+CREATE TRIGGER tally_changed AFTER UPDATE OF namespace, queue, phase ON workflows
+    WHEN old.phase <> new.phase OR old.queue <> new.queue OR old.namespace <> new.namespace
+    BEGIN {_TAKE} {_ADD} END;
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _SECOND)
+
+NAME_INDEX = """
+CREATE VIRTUAL TABLE names USING fts5(name, content='workflows', content_rowid='number',
+    tokenize='trigram', detail='none', columnsize=0);
+INSERT INTO names (names) VALUES ('rebuild');
+CREATE TRIGGER names_new AFTER INSERT ON workflows BEGIN
+    INSERT INTO names (rowid, name) VALUES (new.number, new.name); END;
+CREATE TRIGGER names_gone AFTER DELETE ON workflows BEGIN
+    INSERT INTO names (names, rowid, name) VALUES ('delete', old.number, old.name); END;
+"""
+"""Finds parts of names without reading a million of them. Made by any owner whose SQLite can."""
 VERSION = len(STEPS)

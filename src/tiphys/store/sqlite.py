@@ -10,30 +10,78 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
 from tiphys.errors import StoreError, StoreFullError
+from tiphys.store.lock import sync_folder
 
 NAME: Final = "tiphys.db"
 _WAIT = 10.0  # seconds; only the recovery of a log after a crash ever makes a connection wait
 _STATEMENTS = 256
+_FEW = 5000
+"""A part of a name that more workflows share is met soon enough by looking at one after another."""
+_CANDIDATES = "SELECT count(*) FROM (SELECT rowid FROM names WHERE names MATCH ? LIMIT ?)"
+_AMONG = "w.number IN (SELECT rowid FROM names WHERE names MATCH ?)"
 
 
-def connect_writer(path: Path) -> sqlite3.Connection:
+class SqliteConnection(sqlite3.Connection):
+    """A `link.Link` over SQLite."""
+
+    duplicate: ClassVar[type[Exception]] = sqlite3.IntegrityError
+    damage: ClassVar[type[Exception]] = sqlite3.DatabaseError
+    merges: ClassVar[bool] = True
+    everything: ClassVar[int | None] = -1
+
+    def read(self, text: str, values: Sequence[Any] = (), /) -> list[Any]:
+        """Read all rows; text that is not UTF-8 is read with marks in place of the bad bytes."""
+        try:
+            return self.execute(text, values).fetchall()
+        except sqlite3.OperationalError as error:
+            if "decode" not in str(error):
+                raise
+        self.text_factory = _lenient
+        try:
+            return self.execute(text, values).fetchall()
+        finally:
+            self.text_factory = str
+
+    def narrow(self, part: str, /) -> tuple[str, list[Any]] | None:
+        """Have the index of parts of names find candidates, if they are few."""
+        if len(part) < 3 or not part.isascii():
+            return None
+        pieces = sorted({part[at : at + 3] for at in range(len(part) - 2)})
+        match = " AND ".join('"' + piece.replace('"', '""') + '"' for piece in pieces)
+        try:
+            (found,) = self.execute(_CANDIDATES, (match, _FEW + 1)).fetchone()
+        except sqlite3.OperationalError:
+            return None  # There is no such index.
+        return (_AMONG, [match]) if found <= _FEW else None
+
+
+def _lenient(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def connect_writer(path: Path) -> SqliteConnection:
     """Open the one connection that writes, and create the file if there is none.
 
     The file is for its owner's eyes only: it may hold secrets. SQLite gives its log the same mode.
     """
+    is_new = not path.exists()
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    if is_new:
+        # SQLite syncs the folder after it made its log, not for a file that it finds.
+        sync_folder(path.parent)
     connection = sqlite3.connect(
         path,
         timeout=_WAIT,
         isolation_level=None,
         check_same_thread=False,
+        factory=SqliteConnection,
         cached_statements=_STATEMENTS,
     )
     try:
@@ -49,7 +97,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def connect_reader(path: Path) -> sqlite3.Connection:
+def connect_reader(path: Path) -> SqliteConnection:
     """Open a connection that cannot write."""
     connection = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?mode=ro",
@@ -57,6 +105,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         timeout=_WAIT,
         isolation_level=None,
         check_same_thread=False,
+        factory=SqliteConnection,
         cached_statements=_STATEMENTS,
     )
     try:
@@ -73,11 +122,11 @@ class Readers:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._idle: deque[sqlite3.Connection] = deque()
+        self._idle: deque[SqliteConnection] = deque()
         self._closed = False
 
     @contextmanager
-    def borrow(self) -> Iterator[sqlite3.Connection]:
+    def borrow(self) -> Iterator[SqliteConnection]:
         """Lend a connection; errors come out translated."""
         with translated(self._path):
             if self._closed:

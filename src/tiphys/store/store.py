@@ -5,7 +5,8 @@ One process at a time owns the folder and writes, with one transaction for every
 than the one before; a former owner that does not know of its successor is refused
 (``StaleEpochError``).
 
-This is SQLite's; the contract suite (tests/contract/test_store.py) is what another must keep.
+Below it is SQLite in a file of the folder, or PostgreSQL at an address; the contract suite
+(tests/contract/test_store.py) is what both keep.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from tiphys.errors import NotFoundError, StoreError
+from tiphys.errors import ConfigError, NotFoundError, StoreError
 from tiphys.store import query, reading, sqlite
+from tiphys.store.link import Owner, Readers
+from tiphys.store.lock import FolderLock
 from tiphys.store.migrate import check_readable
 from tiphys.store.row import (
     Batch,
@@ -37,23 +40,35 @@ _PAGE = 2000
 class Store:
     """An open store. Reads may come from any thread, writes from one at a time."""
 
-    def __init__(self, path: Path, readers: sqlite.Readers, writer: Writer | None) -> None:
-        self.path = path
+    def __init__(self, label: str, readers: Readers, writer: Owner | None) -> None:
+        self.label = label
+        """What it is called in messages."""
         self._readers = readers
         self._writer = writer
 
     @classmethod
-    def open(cls, folder: Path, *, owner: bool) -> Store:
-        """Open the store of ``folder``: as its owner, or beside one to read only."""
+    def open(
+        cls, folder: Path, *, owner: bool, lock: FolderLock | None = None, url: str = ""
+    ) -> Store:
+        """Open the store of ``folder``, or at ``url``: as its owner, or beside one to read only.
+
+        An owner may bring the folder's ``lock``, taken before; it is released with the store.
+        """
+        if url:
+            return _open_postgres(folder, url, owner=owner, lock=lock)
         path = folder / sqlite.NAME
         if owner:
-            return cls(path, sqlite.Readers(path), Writer.open(folder, path))
+            return cls(str(path), sqlite.Readers(path), Writer.open(folder, path, lock))
         if not path.exists():
             raise NotFoundError(f"there is no store in {folder}")
         readers = sqlite.Readers(path)
-        with readers.borrow() as connection:
-            check_readable(connection, path)
-        return cls(path, readers, None)
+        try:
+            with readers.borrow() as connection:
+                check_readable(connection, path)
+        except BaseException:
+            readers.close()
+            raise
+        return cls(str(path), readers, None)
 
     @property
     def epoch(self) -> int:
@@ -64,9 +79,18 @@ class Store:
             return int(connection.execute(query.EPOCH).fetchone()[0])
 
     @property
+    def moved(self) -> bool:
+        """Whether its owner before this one had another data directory."""
+        return self._writer is not None and self._writer.moved
+
+    @property
     def owned(self) -> bool:
         """Whether this store may write."""
         return self._writer is not None
+
+    def check(self) -> None:
+        """Raise StaleEpochError once another has taken over."""
+        self._owner().check()
 
     def commit(self, batch: Batch) -> frozenset[str]:
         """Write all of ``batch`` durably, or nothing.
@@ -196,7 +220,28 @@ class Store:
         with self._readers.borrow() as connection:
             return reading.number_of(connection, uid)
 
-    def _owner(self) -> Writer:
+    def _owner(self) -> Owner:
         if self._writer is None:
-            raise StoreError(f"{self.path} is open for reading only")
+            raise StoreError(f"{self.label} is open for reading only")
         return self._writer
+
+
+def _open_postgres(folder: Path, url: str, *, owner: bool, lock: FolderLock | None) -> Store:
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise ConfigError("store.url is an address of PostgreSQL: postgresql://user@host/database")
+    # Here, because the driver takes longer to load than SQLite takes for most commands.
+    from tiphys.store import postgres  # noqa: PLC0415
+    from tiphys.store.postgres_migrate import check_readable as check  # noqa: PLC0415
+    from tiphys.store.postgres_writer import PostgresWriter  # noqa: PLC0415
+
+    label = postgres.label_of(url)
+    readers = postgres.PostgresReaders(url)
+    if owner:
+        return Store(label, readers, PostgresWriter.open(folder, url, lock))
+    try:
+        with readers.borrow() as connection:
+            check(connection, label)
+    except BaseException:
+        readers.close()
+        raise
+    return Store(label, readers, None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
 import threading
 from pathlib import Path
 
@@ -11,25 +9,26 @@ from tiphys.errors import StaleEpochError
 from tiphys.store import query, sqlite, writing
 from tiphys.store.lock import FolderLock
 from tiphys.store.migrate import migrate
+from tiphys.store.place import place_of
 from tiphys.store.row import Batch
 
 
 class Writer:
     """The one connection that writes, its epoch, and the lock on the folder."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: FolderLock) -> None:
+    def __init__(self, path: Path, connection: sqlite.SqliteConnection, lock: FolderLock) -> None:
         self._path = path
         self._connection = connection
         self._folder = lock
         self._turn = threading.Lock()
         self.epoch = 0
-        self._numbers = self._take_over()
+        self.moved = False
+        self._numbers = self._take_over(place_of(path.parent))
 
     @classmethod
-    def open(cls, folder: Path, path: Path) -> Writer:
+    def open(cls, folder: Path, path: Path, lock: FolderLock | None = None) -> Writer:
         """Take the folder over, and bring its tables up to date."""
-        _make_folder(folder)
-        lock = FolderLock.take(folder)
+        lock = lock or FolderLock.take(folder)
         connection = None
         try:
             with sqlite.translated(path):
@@ -41,13 +40,20 @@ class Writer:
             lock.release()
             raise
 
-    def _take_over(self) -> writing.Numbers:
+    def _take_over(self, place: str) -> writing.Numbers:
         connection = self._connection
         with sqlite.transaction(connection):
             migrate(connection, self._path)
-            connection.execute(query.RAISE_EPOCH)
+            (before,) = connection.execute(query.PLACE).fetchone()
+            self.moved = before not in ("", place)
+            connection.execute(query.RAISE_EPOCH, (place,))
             self.epoch = connection.execute(query.EPOCH).fetchone()[0]
         return writing.Numbers(connection)
+
+    def check(self) -> None:
+        """Raise unless this is still the owner."""
+        with self._turn, sqlite.translated(self._path):
+            self._check_epoch()
 
     def commit(self, batch: Batch) -> frozenset[str]:
         """Write all of ``batch``, or nothing."""
@@ -58,6 +64,10 @@ class Writer:
                 with sqlite.transaction(self._connection):
                     self._check_epoch()
                     writing.write(self._connection, batch, numbers)
+            except self._connection.duplicate:
+                numbers.forget(writing.touched(batch))
+                writing.blame(self._connection, batch)
+                raise
             except BaseException:
                 numbers.forget(writing.touched(batch))
                 raise
@@ -67,7 +77,7 @@ class Writer:
     def sweep(self) -> bool:
         """Remove a part of what deleted workflows left."""
         with self._turn, sqlite.translated(self._path):
-            if self._connection.execute(query.FIRST_GARBAGE).fetchone()[0] is None:
+            if not writing.has_garbage(self._connection):
                 return False
             with sqlite.transaction(self._connection):
                 self._check_epoch()
@@ -87,15 +97,3 @@ class Writer:
         with self._turn:
             self._connection.close()
             self._folder.release()
-
-
-def _make_folder(folder: Path) -> None:
-    """Create ``folder``, for its owner only, so that it survives power loss."""
-    if folder.is_dir():
-        return
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,7 +5,6 @@ Rows go to the driver as tuples by ``executemany``: per row there is no other Py
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from itertools import chain
 
@@ -13,6 +12,7 @@ import msgspec
 
 from tiphys.errors import NameTakenError, StoreError
 from tiphys.store import query
+from tiphys.store.link import Link
 from tiphys.store.row import Batch, EventRow, NodeRow, WorkflowHeader, WorkflowRow
 from tiphys.store.schema import SEQ_BITS
 
@@ -32,7 +32,7 @@ def text_of(value: object) -> str:
 class Numbers:
     """The whole numbers behind the uids of workflows, remembered by the one writer."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Link) -> None:
         self._connection = connection
         self._known: dict[str, int] = {"": 0}
         self._last: int = connection.execute(query.LAST_NUMBER).fetchone()[0] or 0
@@ -73,7 +73,7 @@ class Numbers:
             self.forget()
 
 
-def write(connection: sqlite3.Connection, batch: Batch, numbers: Numbers) -> None:
+def write(connection: Link, batch: Batch, numbers: Numbers) -> None:
     """Write everything in ``batch``."""
     if batch.submitted:
         _insert_workflows(connection, batch.submitted, numbers)
@@ -98,16 +98,11 @@ def write(connection: sqlite3.Connection, batch: Batch, numbers: Numbers) -> Non
         sweep(connection, SWEEP_SIZE)
 
 
-def _insert_workflows(
-    connection: sqlite3.Connection, rows: list[WorkflowRow], numbers: Numbers
-) -> None:
+def _insert_workflows(connection: Link, rows: list[WorkflowRow], numbers: Numbers) -> None:
     numbered = [(numbers.next(), row) for row in rows]
+    inserted = [(number, *_columns(row)) for number, row in numbered]
+    connection.executemany(query.INSERT_WORKFLOW, inserted)
     for number, row in numbered:
-        try:
-            connection.execute(query.INSERT_WORKFLOW, (number, *_columns(row)))
-        except sqlite3.IntegrityError as error:
-            # Both the name and the uid are unique; a uid that is met again is the same mistake.
-            raise NameTakenError(row.name, row.namespace, row.uid) from error
         numbers.learn(row.uid, number)
     connection.executemany(
         query.INSERT_DOCUMENTS,
@@ -139,16 +134,14 @@ def _columns(row: WorkflowRow) -> tuple[object, ...]:
         text_of(row.labels),
         text_of(row.annotations),
         row.shutdown,
-        row.suspended,
+        int(row.suspended),
         row.starts,
         row.source,
         row.quarantine,
     )
 
 
-def _update_headers(
-    connection: sqlite3.Connection, headers: list[WorkflowHeader], numbers: Numbers
-) -> None:
+def _update_headers(connection: Link, headers: list[WorkflowHeader], numbers: Numbers) -> None:
     known = [(n, header) for header in headers if (n := numbers.of(header.uid)) is not None]
     connection.executemany(query.UPDATE_HEADER, [_header_values(n, h) for n, h in known])
     documents = [
@@ -171,7 +164,7 @@ def _header_values(number: int, h: WorkflowHeader) -> tuple[object, ...]:
         h.finished_at,
         h.progress,
         h.shutdown,
-        h.suspended,
+        int(h.suspended),
         h.starts,
         h.priority,
         h.queue,
@@ -181,7 +174,7 @@ def _header_values(number: int, h: WorkflowHeader) -> tuple[object, ...]:
     )
 
 
-def _relabel(connection: sqlite3.Connection, number: int, labels: dict[str, str]) -> None:
+def _relabel(connection: Link, number: int, labels: dict[str, str]) -> None:
     stored, created_at = connection.execute(query.LABELS_OF, (number,)).fetchone()
     text = text_of(labels)
     if stored == text:
@@ -192,9 +185,7 @@ def _relabel(connection: sqlite3.Connection, number: int, labels: dict[str, str]
     connection.execute(query.UPDATE_LABELS, (text, number))
 
 
-def _drop_labels(
-    connection: sqlite3.Connection, number: int, stored: str, created_at: float
-) -> None:
+def _drop_labels(connection: Link, number: int, stored: str, created_at: float) -> None:
     try:
         known = msgspec.json.decode(stored, type=dict[str, str])
     except msgspec.DecodeError:
@@ -205,20 +196,18 @@ def _drop_labels(
     connection.executemany(query.DELETE_LABEL, rows)
 
 
-def _upsert_nodes(connection: sqlite3.Connection, nodes: list[NodeRow], numbers: Numbers) -> None:
+def _upsert_nodes(connection: Link, nodes: list[NodeRow], numbers: Numbers) -> None:
     known = {uid: numbers.of(uid) for uid in {node.uid for node in nodes}}
     rows = [
         ((number << SEQ_BITS) + node.seq, node.id, node.phase, node.type, node.name, node.body)
         for node in nodes
         if (number := known[node.uid]) is not None
     ]
-    if connection.executemany(query.UPSERT_NODE, rows).rowcount != len(rows):
+    if rows and connection.executemany(query.UPSERT_NODE, rows).rowcount != len(rows):
         raise StoreError("two nodes of a workflow were given the same place in its order")
 
 
-def _remove_nodes(
-    connection: sqlite3.Connection, removed: list[tuple[str, str]], numbers: Numbers
-) -> None:
+def _remove_nodes(connection: Link, removed: list[tuple[str, str]], numbers: Numbers) -> None:
     unwanted: dict[str, set[str]] = {}
     for uid, node_id in removed:
         unwanted.setdefault(uid, set()).add(node_id)
@@ -230,9 +219,7 @@ def _remove_nodes(
             connection.executemany(query.DELETE_NODE, rows)
 
 
-def _append_events(
-    connection: sqlite3.Connection, events: list[EventRow], numbers: Numbers
-) -> None:
+def _append_events(connection: Link, events: list[EventRow], numbers: Numbers) -> None:
     rows = [
         (number, event.at, event.kind, event.node, event.text)
         for event in events
@@ -241,7 +228,7 @@ def _append_events(
     connection.executemany(query.INSERT_EVENT, rows)
 
 
-def _delete_workflows(connection: sqlite3.Connection, uids: list[str], numbers: Numbers) -> None:
+def _delete_workflows(connection: Link, uids: list[str], numbers: Numbers) -> None:
     found = [(number,) for uid in dict.fromkeys(uids) if (number := numbers.of(uid)) is not None]
     for (number,) in found:
         stored, created_at = connection.execute(query.LABELS_OF, (number,)).fetchone()
@@ -251,7 +238,7 @@ def _delete_workflows(connection: sqlite3.Connection, uids: list[str], numbers: 
     numbers.forget(uids)
 
 
-def sweep(connection: sqlite3.Connection, limit: int) -> bool:
+def sweep(connection: Link, limit: int) -> bool:
     """Remove up to ``limit`` rows of deleted workflows; tell whether more are left."""
     while limit > 0:
         (number,) = connection.execute(query.FIRST_GARBAGE).fetchone()
@@ -264,6 +251,26 @@ def sweep(connection: sqlite3.Connection, limit: int) -> bool:
             connection.execute(query.DELETE_GARBAGE, (number,))
             limit -= 1
     return True
+
+
+def has_garbage(connection: Link) -> bool:
+    """Tell whether deleted workflows left anything."""
+    return connection.execute(query.FIRST_GARBAGE).fetchone()[0] is not None
+
+
+def blame(connection: Link, batch: Batch) -> None:
+    """Raise NameTakenError for the first new workflow of a refused batch that cannot be new.
+
+    Both the name and the uid are unique; a uid that is met again is the same mistake.
+    """
+    seen: set[object] = set()
+    for row in batch.submitted:
+        name = (row.name, row.namespace)
+        known = connection.execute(query.NUMBER_OF_NAME, name).fetchone()
+        known = known or connection.execute(query.NUMBER_OF, (row.uid,)).fetchone()
+        if known or name in seen or row.uid in seen:
+            raise NameTakenError(row.name, row.namespace, row.uid)
+        seen |= {name, row.uid}
 
 
 def bounds(number: int) -> tuple[int, int]:

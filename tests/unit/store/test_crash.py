@@ -16,6 +16,7 @@ import pytest
 from tiphys.errors import StoreFullError
 from tiphys.store import Batch, NodeRow, Store, WorkflowRow
 from tiphys.store.sqlite import NAME
+from tiphys.store.writer import Writer
 
 # Commits batches of one workflow and ten nodes, and says which of them are durable.
 WRITE = """
@@ -173,7 +174,7 @@ def test_a_write_that_fails_once_leaves_nothing_half_done_and_can_be_tried_again
 def test_a_full_store_refuses_whole_batches_and_goes_on_once_there_is_room(tmp_path: Path) -> None:
     with Store.open(tmp_path, owner=True) as store:
         store.commit(Batch(submitted=[row("first")]))
-        assert store._writer is not None
+        assert isinstance(store._writer, Writer)
         pragma = store._writer._connection.execute
         pages = pragma("PRAGMA page_count").fetchone()[0]
         pragma(f"PRAGMA max_page_count = {pages + 4}")

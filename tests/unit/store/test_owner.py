@@ -16,6 +16,7 @@ from tiphys.store import Batch, Store, WorkflowRow
 from tiphys.store.lock import NAME as LOCK
 from tiphys.store.schema import VERSION
 from tiphys.store.sqlite import NAME
+from tiphys.store.writer import Writer
 
 HOLD = """
 import sys
@@ -98,7 +99,7 @@ def test_files_are_for_their_owner_only(tmp_path: Path) -> None:
         os.umask(before)
 
     assert set(modes.values()) == {0o600}
-    assert len(modes) == 4
+    assert len(modes) == 5
     assert folder == 0o700
 
 
@@ -110,7 +111,7 @@ def test_a_folder_with_any_name_can_be_read(tmp_path: Path) -> None:
 
 def test_commits_are_made_durable_and_nothing_is_mapped_into_memory(tmp_path: Path) -> None:
     with Store.open(tmp_path, owner=True) as store:
-        assert store._writer is not None
+        assert isinstance(store._writer, Writer)
         pragma = store._writer._connection.execute
         found = {
             name: pragma(f"PRAGMA {name}").fetchone()[0]

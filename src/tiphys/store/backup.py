@@ -1,0 +1,65 @@
+"""A copy of a store in SQLite, made while its owner goes on writing.
+
+All pages are copied within one reading transaction, which holds nobody up: the copy is the store at
+one instant. It is checked, synced and only then given its name: a file of that name is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from tiphys.errors import ConflictError, NotFoundError, StoreError
+from tiphys.store import sqlite
+from tiphys.store.lock import sync_folder
+from tiphys.store.migrate import check_readable
+
+
+def back_up(folder: Path, target: Path, *, replace: bool = False) -> int:
+    """Copy the store of ``folder`` to the file ``target``; give its size."""
+    source = folder / sqlite.NAME
+    if not source.exists():
+        raise NotFoundError(f"there is no store in {folder}")
+    if target.exists() and not replace:
+        raise ConflictError(f"{target} exists; --force replaces it")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        with sqlite.translated(source):
+            _copy(source, partial)
+            _check(partial)
+        _sync(partial)
+        partial.replace(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise StoreError(f"{target}: {error.strerror or error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def _copy(source: Path, partial: Path) -> None:
+    # For its owner's eyes only, as the store itself.
+    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+    with closing(sqlite.connect_reader(source)) as reader:
+        check_readable(reader, source)
+        with closing(sqlite3.connect(partial)) as writer:
+            reader.backup(writer)  # In one go: between two it would begin anew.
+            # The copy is one file, without a log beside it.
+            writer.execute("PRAGMA journal_mode = DELETE")
+
+
+def _check(partial: Path) -> None:
+    with closing(sqlite3.connect(f"{partial.absolute().as_uri()}?mode=ro", uri=True)) as copy:
+        (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
+    if found != "ok":
+        raise StoreError(f"the copy is damaged, and so may be the store: {found}")
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
