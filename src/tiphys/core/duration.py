@@ -46,6 +46,16 @@ def parse_duration_or_seconds(text: str) -> float:
     return parse_duration(text)
 
 
+def parse_age(text: str) -> float:
+    """Give the seconds of a Go duration that may begin with days: ``30d``, ``1d12h``."""
+    days, letter, rest = text.partition("d")
+    if not letter:
+        return parse_duration(text)
+    if not days.isdecimal() or len(days) > 6:
+        raise InvalidInputError(f"{text[:40]!r} is not an age such as 7d, 1d12h or 90m")
+    return int(days) * 86400.0 + (parse_duration(rest) if rest else 0.0)
+
+
 def format_duration(seconds: float) -> str:
     """Write seconds the way Go does: ``1h30m0s``, ``1.5s``, ``250ms``, ``0s``."""
     nanoseconds = round(abs(seconds) * 1e9)

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiphys.core.duration import format_duration, parse_duration, parse_duration_or_seconds
+from tiphys.core.duration import (
+    format_duration,
+    parse_age,
+    parse_duration,
+    parse_duration_or_seconds,
+)
 from tiphys.errors import InvalidInputError
 
 
@@ -63,3 +68,16 @@ def test_a_duration_is_written_as_go_writes_it(seconds: float, text: str) -> Non
 @given(st.integers(-(10**9), 10**9))
 def test_what_is_written_reads_back_the_same(milliseconds: int) -> None:
     assert parse_duration(format_duration(milliseconds / 1000)) == milliseconds / 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("7d", 604800.0), ("1d12h", 129600.0), ("90m", 5400.0), ("0d", 0.0)]
+)
+def test_an_age_may_begin_with_days(text: str, seconds: float) -> None:
+    assert parse_age(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["d", "1.5d", "-1d", "1d2", "1h1d", "9999999d", ""])
+def test_what_is_no_age_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError):
+        parse_age(text)
