@@ -15,12 +15,14 @@
     ├── StoreError         store_error
     │   ├── StoreLockedError   store_locked: another process owns the data directory
     │   ├── StoreFullError     storage_full
+    │   ├── StoreUnavailableError  store_unavailable: the database is away; worth trying again
     │   ├── StaleEpochError    stale_epoch: a newer owner has taken over
     │   └── StoreVersionError  store_version: the store belongs to another version of Tiphys
     ├── ArtifactError      artifact_error: an artifact cannot be loaded, saved or deleted
     │   ├── ArtifactUnsafeError    artifact_unsafe: an archive or key that would do harm
     │   ├── ArtifactNotFoundError  artifact_not_found
     │   └── EgressDeniedError      egress_denied: the target's address is not allowed
+    ├── ClusterError       cluster_error: a Kubernetes API server refused or cannot be reached
     └── RuntimeFailure     runtime_failure: a node cannot be run here
 
 ``code`` is stable and public; the message is for people. A user's failing task is data,
@@ -164,6 +166,12 @@ class StoreFullError(StoreError):
     code = "storage_full"
 
 
+class StoreUnavailableError(StoreError):
+    """The database cannot be reached just now; nothing says that it will not come back."""
+
+    code = "store_unavailable"
+
+
 class StaleEpochError(StoreError):
     """A newer owner has taken over the data directory."""
 
@@ -206,6 +214,16 @@ class EgressDeniedError(ArtifactError):
     def __str__(self) -> str:
         """Give the code too: the message of a node is all that its readers see."""
         return f"{self.code}: {super().__str__()}"
+
+
+class ClusterError(TiphysError):
+    """A Kubernetes API server refused something, or cannot be reached (status 0)."""
+
+    code = "cluster_error"
+
+    def __init__(self, message: str, *, status: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.status, self.reason = status, reason
 
 
 class RuntimeFailure(TiphysError):  # noqa: N818 - it ends a node, not the program

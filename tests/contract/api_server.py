@@ -83,7 +83,7 @@ class ApiServer:
         assert process.stderr is not None
         for line in process.stderr:
             self.lines.append(line.rstrip("\n"))
-            if line.strip() == "tiphys server: ready":
+            if line.strip() == "tiphys server: ready" or '"message": "ready"' in line:
                 self._ready.set()
         self._ready.set()
 
@@ -149,7 +149,10 @@ class ApiServer:
         try:
             connection.request(method, path, raw, sent)
             response = connection.getresponse()
-            names = {name.lower(): value for name, value in response.getheaders()}
+            names: dict[str, str] = {}
+            for name, value in response.getheaders():  # One that comes twice is one list.
+                known = names.get(name.lower())
+                names[name.lower()] = value if known is None else f"{known}, {value}"
             return Answer(response.status, names, response.read())
         finally:
             connection.close()

@@ -19,8 +19,9 @@ from websockets.sync.client import connect
 from tests.contract.api_server import ADMIN, ApiServer, flow
 from tiphys.api.app import all_routes
 
-PUBLIC = {"/healthz", "/readyz", "/docs"}
-READS = {"POST /api/v1/workflows/lint", "POST /api/v1/tickets"}
+AUTH = {"/auth/methods", "/auth/login", "/auth/callback"}
+PUBLIC = {"/healthz", "/readyz", "/docs", *AUTH}
+READS = {"POST /api/v1/workflows/lint", "POST /api/v1/tickets", "POST /auth/logout"}
 """Posts that change nothing of anybody's: viewers may."""
 FOR_ALL = {
     "GET /metrics",
@@ -35,10 +36,14 @@ FOR_ALL = {
 }
 """What belongs to no project: a token of one gets 403, whatever its role."""
 OWN_VIEW = {
+    "GET /api/v1/schema",
+    "GET /api/v1/overview",
+    "GET /api/v1/overview/queues/{queue_id}",
     "GET /api/v1/whoami",
     "GET /api/v1/workflows",
     "GET /api/v1/projects",
     "GET /api/v1/templates",
+    "GET /api/v1/schedules",
     "GET /api/v1/tokens",
     "GET /api/v1/audit",
     "GET /api/v1/cluster-templates",
@@ -62,6 +67,20 @@ spec:
   templates:
     - name: main
       container: {image: any, command: ["true"]}
+"""
+
+
+SCHEDULE = """
+apiVersion: argoproj.io/v1alpha1
+kind: CronWorkflow
+metadata: {name: kept}
+spec:
+  schedules: ["@yearly"]
+  workflowSpec:
+    entrypoint: main
+    templates:
+      - name: main
+        container: {image: any, command: ["true"]}
 """
 
 
@@ -98,7 +117,7 @@ class World(NamedTuple):
         return path
 
     def body(self, route: Route) -> object:
-        if route.method not in {"POST", "PATCH"}:
+        if route.method not in {"POST", "PATCH", "PUT"}:
             return None
         return {
             "/api/v1/workflows": {
@@ -111,6 +130,14 @@ class World(NamedTuple):
             "/api/v1/templates": {"template_yaml": TEMPLATE, "project_id": "argonauts"},
             "/api/v1/cluster-templates": {
                 "template_yaml": TEMPLATE.replace("WorkflowT", "ClusterWorkflowT")
+            },
+            "/api/v1/schedules": {"schedule_yaml": SCHEDULE, "project_id": "argonauts"},
+            "/api/v1/schedules/{project_id}/{name}": (
+                {"schedule_yaml": SCHEDULE} if route.method == "PUT" else {}
+            ),
+            "/api/v1/schedules/{project_id}/{name}/backfill": {
+                "start": "2026-01-01T00:00:00Z",
+                "end": "2026-01-02T00:00:00Z",
             },
             "/api/v1/projects": {"id": "another"},
             "/api/v1/queues": {"name": "another"},
@@ -127,6 +154,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         shown = server.wait(workflow)
         body = {"template_yaml": TEMPLATE, "project_id": "argonauts"}
         assert server.post("/templates", body).status == 201
+        body = {"schedule_yaml": SCHEDULE, "project_id": "argonauts"}
+        assert server.post("/schedules", body).status == 201
         tokens = {
             "viewer": server.make_token("viewer", "argonauts"),
             "member": server.make_token("member", "argonauts"),
@@ -134,6 +163,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             "foreign": server.make_token("admin", "theirs"),
             "expired": server.make_token("admin", None, expires_in=0.001),
             "bad": "tiphys_" + "x" * 43,
+            "jwt": "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.",
             "removed": server.make_token("admin", None),
         }
         listed = {token["name"]: token["id"] for token in server.get("/tokens").data}
@@ -145,6 +175,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             "name": "kept",
             "project_id": "argonauts",
             "queue_id": "q-default",
+            "backfill": "none",
             "token_id": listed["viewer of argonauts"],
         }
         yield World(server, ids, tokens)
@@ -155,14 +186,22 @@ def test_there_are_routes_to_try() -> None:
     assert {route.path for route in ROUTES} >= PUBLIC
 
 
-@pytest.mark.parametrize("kind", [None, "bad", "expired", "removed"])
+@pytest.mark.parametrize("kind", [None, "bad", "expired", "removed", "jwt", "cookie"])
 @pytest.mark.parametrize("route", GUARDED, ids=str)
 def test_without_a_token_that_holds_nothing_is_served(
     world: World, route: Route, kind: str | None
 ) -> None:
-    token = None if kind is None else world.tokens[kind]
+    token = world.tokens.get(kind or "")
+    origin = f"http://127.0.0.1:{world.server.port}"
+    cookie = {"Cookie": f"tiphys_session={world.tokens['admin']}", "Origin": origin}
 
-    answer = world.server.ask(route.method, world.path(route), world.body(route), token=token)
+    answer = world.server.ask(
+        route.method,
+        world.path(route),
+        world.body(route),
+        token=token,
+        headers=cookie if kind == "cookie" else None,
+    )
 
     assert (answer.status, answer.code) == (401, "unauthenticated")
     assert b"secret-of-ours" not in answer.raw
@@ -199,12 +238,16 @@ def test_a_viewer_sees_and_changes_nothing(world: World, route: Route) -> None:
         assert (answer.status, answer.code) == (403, "forbidden")
     else:
         assert answer.status in {200, 201, 404}, answer.raw
-        assert answer.status != 404 or "artifacts" in route.path or "cluster" in route.path
+        missing = ("artifacts", "cluster", "backfill", "/auth/")
+        assert answer.status != 404 or any(part in route.path for part in missing)
 
 
 @pytest.mark.parametrize("path", sorted(PUBLIC))
 def test_public_paths_need_no_token(world: World, path: str) -> None:
-    assert world.server.ask("GET", path, token=None).status == 200
+    """Without a provider there is nobody to log in with, which is no secret either."""
+    missing = path in AUTH - {"/auth/methods"}
+
+    assert world.server.ask("GET", path, token=None).status == (404 if missing else 200)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +261,9 @@ def test_public_paths_need_no_token(world: World, path: str) -> None:
         "/argo/api/v1/info",
         "/argo/healthz",
         "/nothing",
-        "/",
+        "/assets/../api/v1/whoami",
+        "/api/v1/whoami/assets/x.js",
+        "/argo/",
     ],
 )
 def test_paths_that_look_public_are_not(world: World, path: str) -> None:

@@ -176,3 +176,31 @@ def test_queues_outlive_the_server(tmp_path: Path) -> None:
         server.restart()
 
         assert server.get("/queues/q-kept").data == made
+
+
+def test_a_simulation_sees_what_runs_and_waits_now(server: ApiServer, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    assert server.post("/queues", {"name": "seen", "quota_cpu": "100m"}).status == 201
+    holder = server.submit(hungry(gate, "100m"), queue_id="q-seen", name="never-ran")
+    server.wait(holder, "running")
+    waiting = server.submit(hungry(gate, "100m"), queue_id="q-seen", name="never-ran")
+    pending_node(server, waiting)
+    text = json.loads(hungry(gate, "100m"))
+    text["metadata"]["name"] = "never-ran-either"
+    text["metadata"]["annotations"] = {"tiphys.dev/queue": "seen"}
+    body = {"workflow_yaml": json.dumps(text), "default_seconds": 1000}
+
+    busy = server.post("/workflows/simulate", body)
+    idle = server.post("/workflows/simulate", {**body, "idle": True})
+    gate.touch()
+
+    (bar,) = busy.data["gantt"]
+    # The one that runs has most of its 1,000 seconds left, the other all of them.
+    assert 1000 < bar["start"] <= 2000
+    assert bar["end"] - bar["start"] == 1000
+    assert busy.data["report"]["queues"]["seen"]["tasks"] == 1
+    for workflow in (holder, waiting):
+        assert workflow.removeprefix("wf-").encode() not in busy.raw
+    assert [each["start"] for each in idle.data["gantt"]] == [0]
+    for workflow in (holder, waiting):
+        assert server.wait(workflow)["status"] == "succeeded"

@@ -11,15 +11,18 @@ import ssl
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.contract.api_server import ADMIN, ApiServer, steps
+from tests.contract.api_server import ADMIN, ApiServer, flow, steps
 from tiphys.api.app import all_routes
 from tiphys.api.server import Bind, listen
 
@@ -220,6 +223,13 @@ def test_the_log_can_be_read_by_machines(tmp_path: Path) -> None:
     assert {"time", "level", "logger", "message"} == set(entries[0])
 
 
+def test_the_settings_say_how_the_log_is_written(tmp_path: Path) -> None:
+    (tmp_path / "logged.yaml").write_text("{log: {format: json}, isolation: process}")
+
+    with ApiServer(tmp_path, "--config", "logged.yaml") as server:
+        assert all(json.loads(line)["time"] for line in list(server.lines))
+
+
 def test_a_certificate_makes_it_https(tmp_path: Path) -> None:
     openssl = shutil.which("openssl")
     if openssl is None:
@@ -262,3 +272,37 @@ def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:
             stream.recv(timeout=30)
 
             assert server.stop() == 0
+            with pytest.raises(ConnectionClosed):
+                stream.recv(timeout=30)
+
+        assert stream.protocol.close_code == 1012
+        assert stream.protocol.close_reason == "the server ends; connect again"
+
+
+def test_requests_are_answered_and_tasks_run_on_while_the_server_ends(tmp_path: Path) -> None:
+    gate, begun = tmp_path / "gate", tmp_path / "begun"
+    script = f"echo once >> {begun}; until [ -e {gate} ]; do sleep 0.05; done"
+    with ApiServer(tmp_path) as server:
+        workflow = server.submit(flow(script))
+        wait_until(begun.exists)
+        taken: list[int] = []
+
+        def submit() -> None:
+            body = {"name": "late", "project_id": "default", "workflow_yaml": flow("true")}
+            with suppress(OSError, http.client.HTTPException):  # It may be gone already.
+                taken.append(server.post("/workflows", body).status)
+
+        late = [threading.Thread(target=submit) for _ in range(8)]
+        for thread in late:
+            thread.start()
+        wait_until(lambda: bool(taken))
+        server.restart()
+        for thread in late:
+            thread.join()
+
+        gate.touch()
+
+        assert server.wait(workflow)["status"] == "succeeded"
+        assert begun.read_text() == "once\n"
+        names = [each["name"] for each in server.get("/workflows?name=late&limit=200").data]
+        assert len(names) >= taken.count(201) > 0

@@ -18,6 +18,8 @@ PARTS = {
     "{place}": "workflows",
     "{id}": "mine",
     "{way}": "outputs",
+    "{key}": "limit",
+    "{discriminator}": "any",
 }
 ROUTES = sorted({(method, path) for method, path, _ in entries(Feed())})
 BOUND = [each for each in ROUTES if "{namespace}" in each[1] or "{uid}" in each[1]]

@@ -63,7 +63,8 @@ def test_a_pause_is_set_with_its_outputs(server: ArgoServer) -> None:
         ({"phase": "Running"}, 400),
         ({"phase": "Succeeded", "outputParameters": '{"other": "x"}'}, 400),
         ({"phase": "Succeeded", "nodeFieldSelector": "displayName=none"}, 400),
-        ({"outputParameters": '{"verdict": "x"}'}, 501),
+        ({"outputParameters": '{"other": "x"}'}, 400),
+        ({}, 400),
     ],
 )
 def test_a_pause_cannot_be_set_to_anything(
@@ -73,6 +74,23 @@ def test_a_pause_cannot_be_set_to_anything(
 
     assert server.ask("PUT", f"{NS}/{name}/set", body).status == status
     server.ask("DELETE", f"{NS}/{name}")
+
+
+def test_a_pause_is_given_outputs_and_goes_on_waiting(server: ArgoServer) -> None:
+    name = server.submit(flow(PAUSE))
+    body = {"outputParameters": '{"verdict": "later"}', "message": "asked the captain"}
+
+    answer = server.ask("PUT", f"{NS}/{name}/set", body)
+
+    assert answer.status == 200, answer.body
+    (node,) = answer.json["status"]["nodes"].values()
+    assert (node["phase"], node["message"]) == ("Running", "asked the captain")
+    assert node["outputs"]["parameters"] == [{"name": "verdict", "value": "later"}]
+    again = server.ask("PUT", f"{NS}/{name}/set", body)
+    assert again.status == 400, "a value is given once"
+    server.ask("PUT", f"{NS}/{name}/resume", {})
+    (node,) = server.ended(name)["status"]["nodes"].values()
+    assert node["outputs"]["parameters"] == [{"name": "verdict", "value": "later"}]
 
 
 def test_a_pause_is_failed_by_a_stop_that_names_it(server: ArgoServer) -> None:
@@ -264,7 +282,7 @@ def test_the_server_tells_who_it_is_and_who_asks(server: ArgoServer) -> None:
     ("method", "path", "status", "code"),
     [
         ("GET", "/api/v1/cron-workflows/default", 501, 12),
-        ("POST", "/api/v1/sync/default", 501, 12),
+        ("POST", "/api/v1/event-sources/default", 501, 12),
         ("GET", "/api/v1/stream/events/default", 501, 12),
         ("GET", "/api/v1/nothing", 404, 5),
         ("POST", "/api/v1/version", 404, 5),

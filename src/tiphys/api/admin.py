@@ -88,13 +88,12 @@ async def get_project(context: Context, who: Who, project_id: str) -> Response:
     "/projects/{project_id}", summary="Remove a project", responses=answers(Done, 403, 409)
 )
 async def delete_project(context: Context, who: Who, project_id: str) -> Response:
-    """Remove a project that holds neither workflows nor templates; its tokens go with it."""
+    """Remove a project without workflows and templates; its tokens and sessions go with it."""
     project = context.projects.find(who, project_id)
     who.require(Role.ADMIN)
     await context.projects.remove(project)
-    for token in context.tokens.visible(who):
-        if token.project == project.id:
-            await context.tokens.remove(token)
+    for token in context.tokens.of_project(project.id):
+        await context.tokens.remove(token)
     await context.audit.note(who, "remove project", project=project.id, subject=project.id)
     return answer(message="Project removed")
 

@@ -15,12 +15,27 @@ from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp
 
 from tiphys import __version__
-from tiphys.api import admin, life, looks, nodes, operations, queues, templates, watch, workflows
+from tiphys.api import (
+    admin,
+    life,
+    login,
+    looks,
+    nodes,
+    operations,
+    overview,
+    queues,
+    schedules,
+    schema,
+    templates,
+    watch,
+    workflows,
+)
 from tiphys.api.argo import argo_routes
 from tiphys.api.context import ApiContext
 from tiphys.api.deps import invalid
 from tiphys.api.guard import REQUEST_ID, Guard, Origins
 from tiphys.api.problems import RequestError, problem_response
+from tiphys.api.ui import ui_routes
 from tiphys.errors import TiphysError
 from tiphys.service.rate import RateLimit
 
@@ -34,8 +49,12 @@ _ROUTERS = (
     watch.router,
     queues.router,
     templates.router,
+    schedules.router,
+    schema.router,
+    overview.router,
     admin.router,
     operations.router,
+    login.router,
 )
 _ABOUT = (
     "Workflows on this machine. Every answer is an envelope: success, data, message, pagination; "
@@ -63,6 +82,7 @@ def build_routes(context: ApiContext) -> FastAPI:
     app.state.context = context
     app.router.routes.extend(all_routes())
     app.router.routes.append(Mount("/argo", routes=argo_routes(context)))
+    app.router.routes.extend(ui_routes())
     _add_handlers(app)
     _add_document(app)
     return app

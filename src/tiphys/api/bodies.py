@@ -69,11 +69,16 @@ class Submit(Strict):
         min_length=1,
         description="An Argo Workflow; templates, config maps and secrets may stand beside it.",
     )
-    scheduler: Literal["local"] = "local"
+    scheduler: Literal["local", "k8s-native", "argo-default", "volcano"] = Field(
+        "local", description="Where its tasks run: on this machine, or as Jobs of a cluster."
+    )
     queue_id: str | None = Field(None, description="The default queue, if not given.")
     description: str = Field("", max_length=10_000)
     priority: int | Literal["critical", "high", "normal", "low"] = "normal"
     parameters: Parameters = Field(default_factory=dict)
+    generate_name: bool = Field(False, description="Whether the name gets a suffix at any rate.")
+    labels: Annotated[dict[str, str], Field(max_length=100)] = Field(default_factory=dict)
+    entrypoint: str = Field("", max_length=200, description="The template to begin with.")
     estimated_cpu: str | None = Field(None, description="For people; such as 500m.")
     estimated_memory: str | None = Field(None, description="For people; such as 1Gi.")
 
@@ -82,6 +87,13 @@ class Submit(Strict):
     def _check_name(cls, value: str) -> str:
         if not _NAME.fullmatch(value):
             raise ValueError("must be 1 to 63 of a-z, 0-9, '-' and '.', no sign at either end")
+        return value
+
+    @field_validator("labels")
+    @classmethod
+    def _check_labels(cls, value: dict[str, str]) -> dict[str, str]:
+        if any(key.startswith("tiphys.dev/") for key in value):
+            raise ValueError("labels of tiphys.dev/ are the server's own")
         return value
 
     @field_validator("estimated_cpu", "estimated_memory")
@@ -152,6 +164,7 @@ class Simulate(Strict):
     workflow_yaml: str = Field(min_length=1)
     parameters: Parameters = Field(default_factory=dict)
     default_seconds: float = Field(60.0, gt=0, le=1e9, description="What a task takes.")
+    idle: bool = Field(False, description="Whether to leave out what waits and runs now.")
 
 
 class TemplateText(Strict):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from tiphys.api.metrics import Metrics
 from tiphys.engine.node import Node
@@ -35,16 +35,27 @@ class Feeds:
     def __init__(self, note: Callable[[str], None], metrics: Metrics) -> None:
         self._note, self._metrics = note, metrics
         self._feeds: dict[str, list[Feed]] = {}
+        self._empty = asyncio.Event()
+        self._empty.set()
 
     @property
     def watched(self) -> int:
         """How many feeds there are."""
         return sum(len(feeds) for feeds in self._feeds.values())
 
+    async def emptied(self, patience: float) -> None:
+        """Have every watcher look up, and wait until they are gone, but not for long."""
+        for feeds in self._feeds.values():
+            for feed in feeds:
+                feed.news.set()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._empty.wait(), patience)
+
     @contextmanager
     def subscribed(self, uid: str) -> Iterator[Feed]:
         """Give a feed of a workflow; changes from now on are in it."""
         feed = Feed()
+        self._empty.clear()
         self._feeds.setdefault(uid, []).append(feed)
         try:
             yield feed
@@ -52,6 +63,8 @@ class Feeds:
             self._feeds[uid].remove(feed)
             if not self._feeds[uid]:
                 del self._feeds[uid]
+            if not self._feeds:
+                self._empty.set()
 
     def workflow(self, run: Run) -> None:
         """A run began, or its own fields changed."""

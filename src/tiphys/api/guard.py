@@ -16,21 +16,26 @@ from urllib.parse import parse_qs, urlsplit
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tiphys.api import cookies
 from tiphys.api.context import IDENTITY, ApiContext
 from tiphys.api.problems import RequestError, problem_response
+from tiphys.api.ui import is_page
 from tiphys.errors import TiphysError, UnauthenticatedError
 from tiphys.service.rate import RateLimit
 
 REQUEST_ID = "tiphys.request"
 MAX_BODY = 2 * 1024 * 1024
-PUBLIC = frozenset({"/healthz", "/readyz", "/docs"})
+PUBLIC = frozenset(
+    {"/healthz", "/readyz", "/docs", "/auth/methods", "/auth/login", "/auth/callback"}
+)
 """Paths that need no token: they show nothing of anybody."""
-UNAUTHENTICATED, NOT_FOUND = 4401, 4404
+UNAUTHENTICATED, FORBIDDEN, NOT_FOUND = 4401, 4403, 4404
 """Codes with which streams are closed."""
 
 _STRANGE = re.compile(
     rb"%2f|%5c|\\|%00|%25(?:2e|2f|5c|00)|(?:^|/)(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE
 )
+_READS = frozenset({"GET", "HEAD"})
 _SAFE_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -89,6 +94,18 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def check_own_page(connection: HTTPConnection) -> None:
+    """Raise unless a page of ours sent a request; browsers add cookies to those of others, too.
+
+    ``Origins.check`` has refused foreign origins already; here one must be told.
+    """
+    told = connection.headers.get("origin") or (
+        connection.headers.get("sec-fetch-site") == "same-origin"
+    )
+    if not told:
+        raise RequestError("bad_origin", "with a cookie, changes are taken from our own pages only")
+
+
 class Guard:
     """The outermost part of the application."""
 
@@ -108,18 +125,18 @@ class Guard:
         request_id = scope[REQUEST_ID] = f"req-{secrets.token_hex(8)}"
         marked = _marking(send, request_id)
         try:
-            self._check(scope)
+            await self._check(scope)
         except TiphysError as error:
             response = problem_response(error, request_id, scope["path"])
             await response(scope, receive, marked)
             return
         await self._app(scope, _limited(receive), marked)
 
-    def _check(self, scope: Scope) -> None:
+    async def _check(self, scope: Scope) -> None:
         connection = HTTPConnection(scope)
         self._origins.check(connection)
-        if scope["path"] not in PUBLIC:
-            self._identify(connection, scope)
+        if scope["path"] not in PUBLIC and not is_page(scope["path"]):
+            await self._identify(connection, scope)
             if not self._rate.allows(scope[IDENTITY].token):
                 raise RequestError("rate_limited", "too many requests with this token")
         if _STRANGE.search(scope["raw_path"]):
@@ -128,13 +145,22 @@ class Guard:
         if not length.isdecimal() or int(length) > MAX_BODY:
             raise RequestError("body_too_large", f"bodies may be {MAX_BODY} bytes long")
 
-    def _identify(self, connection: HTTPConnection, scope: Scope) -> None:
-        readable = scope["type"] == "websocket" or scope["method"] == "GET"
+    async def _identify(self, connection: HTTPConnection, scope: Scope) -> None:
+        """Look for a token, a ticket, a session, in this order."""
+        if "authorization" in connection.headers:
+            scope[IDENTITY] = await self._context.identify(connection)
+            return
+        stream = scope["type"] == "websocket"
         ticket = parse_qs(scope["query_string"].decode("latin-1")).get("ticket", [""])[0]
-        if ticket and readable and "authorization" not in connection.headers:
+        if ticket and (stream or scope["method"] == "GET"):
             scope[IDENTITY] = self._context.tickets.use(ticket)
-        else:
-            scope[IDENTITY] = self._context.authenticate(connection)
+            return
+        session = cookies.read_session(connection)
+        if not session:
+            raise UnauthenticatedError("a bearer token is needed (Authorization: Bearer …)")
+        if stream or scope["method"] not in _READS:
+            check_own_page(connection)
+        scope[IDENTITY] = self._context.tokens.identify(session, session=True)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = HTTPConnection(scope)
@@ -145,11 +171,12 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         try:
-            self._identify(connection, scope)
-        except UnauthenticatedError as error:
+            await self._identify(connection, scope)
+        except TiphysError as error:
             # A refused handshake would hide the code from a browser.
+            code = UNAUTHENTICATED if isinstance(error, UnauthenticatedError) else FORBIDDEN
             await send({"type": "websocket.accept"})
-            await send({"type": "websocket.close", "code": UNAUTHENTICATED, "reason": str(error)})
+            await send({"type": "websocket.close", "code": code, "reason": str(error)[:100]})
             return
         await self._app(scope, _again(receive), send)
 

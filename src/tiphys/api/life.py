@@ -17,6 +17,7 @@ from tiphys.api.view import summary
 from tiphys.control.service import Retry
 from tiphys.engine import event as ev
 from tiphys.service.access import Identity, Role
+from tiphys.service.submission import CREATED_BY
 from tiphys.store import WorkflowRow
 
 router = routes("/workflows/{workflow_id}", "life cycle")
@@ -107,6 +108,9 @@ async def resubmit(
     """Run a workflow once more, as a new one."""
     row = find_workflow(context, who, workflow_id, Role.MEMBER)
     row = await context.service.resubmit(
-        row.uid, memoized=body.memoized, parameters=body.parameters
+        row.uid,
+        memoized=body.memoized,
+        parameters=body.parameters,
+        annotations={CREATED_BY: who.name},
     )
     return await _done(context, who, "resubmit", row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -21,6 +21,7 @@ from tiphys.api.view import duration, status_of, summary, type_of
 from tiphys.engine.node import Node
 from tiphys.service.access import Role
 from tiphys.service.audit import SOURCE
+from tiphys.service.present import present_of
 from tiphys.service.submission import visible
 from tiphys.spec import lint as linting
 from tiphys.spec import model
@@ -64,11 +65,17 @@ async def simulate(
     who: Who,
     body: Annotated[bodies.Simulate, Depends(body_of(bodies.Simulate))],
 ) -> Response:
-    """Play a workflow through on this machine's capacity, with nothing else on it; none is run."""
+    """Play a workflow through beside what waits and runs now, or on an idle machine; none is run.
+
+    Of the others it shows nothing but the room that they take.
+    """
     who.require(Role.MEMBER, who.project)
+    present = present_of(context.host, body.default_seconds)
+    if body.idle:
+        present["tasks"] = []
     return answer(
         await context.imagination.simulate(
-            body.workflow_yaml, body.parameters, body.default_seconds
+            body.workflow_yaml, body.parameters, body.default_seconds, present
         )
     )
 
@@ -182,28 +189,46 @@ def get_graph(context: Context, who: Who, workflow_id: str) -> Response:
 
 
 def _planned(spec: model.WorkflowSpec) -> dict[str, Any]:
-    nodes: list[dict[str, str]] = []
+    nodes: list[dict[str, Any]] = []
     edges: list[dict[str, str]] = []
+    types = {each.name: _kind_of(each) for each in spec.templates}
     for template in spec.templates:
         before: list[str] = []
         for group in template.steps or ():
-            now = [_call(template.name, step) for step in group]
+            now = [_call(template.name, step, types) for step in group]
             edges += [{"source": a, "target": b["id"]} for a in before for b in now]
             nodes += now
             before = [each["id"] for each in now]
         for task in template.dag.tasks if template.dag else ():
-            call = _call(template.name, task)
+            call = _call(template.name, task, types)
             nodes.append(call)
             edges += [
                 {"source": f"{template.name}/{name}", "target": call["id"]}
                 for name in dependencies_of(task)
             ]
-    return {"nodes": nodes, "edges": edges}
+    ends = {"entrypoint": spec.entrypoint or None, "on_exit": spec.on_exit or None}
+    return {**ends, "nodes": nodes, "edges": edges}
 
 
-def _call(template: str, step: model.WorkflowStep | model.DAGTask) -> dict[str, str]:
+_KINDS = ("steps", "dag", "suspend", "http", "plugin", "script", "resource", "data")
+
+
+def _kind_of(template: model.Template) -> str:
+    if template.container_set is not None:
+        return "container-set"
+    found = (kind for kind in _KINDS if getattr(template, kind) is not None)
+    return next(found, "container")
+
+
+def _call(
+    template: str, step: model.WorkflowStep | model.DAGTask, types: Mapping[str, str]
+) -> dict[str, Any]:
     called = step.template_ref.template if step.template_ref else step.template
+    loops = (step.with_items, step.with_param, step.with_sequence)
     return {
+        "type": types.get(called or "") if not step.template_ref else None,
+        "loop": any(bool(each) for each in loops),
+        "when": step.when or None,
         "id": f"{template}/{step.name}",
         "name": step.name,
         "template": template,

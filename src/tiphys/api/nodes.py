@@ -15,6 +15,7 @@ from fastapi import Depends, Query, Request
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from tiphys.api.context import EndingError
 from tiphys.api.deps import Context, Who, find_workflow
 from tiphys.api.document import answers, routes
 from tiphys.api.envelope import answer, instant
@@ -22,8 +23,10 @@ from tiphys.api.shapes import Envelope, Node, Output
 from tiphys.api.workflows import node_views
 from tiphys.engine import node as engine
 from tiphys.errors import NotFoundError, UnauthenticatedError
+from tiphys.runtimes.archive import ArchivedLog, open_log
 from tiphys.runtimes.logs import LogLine, LogReader, containers_of
 from tiphys.service.access import Role
+from tiphys.spec import model
 from tiphys.wire.argo import decode_node
 
 router = routes("/workflows/{workflow_id}/nodes/{node_id}", "nodes")
@@ -51,6 +54,10 @@ class Place:
         """Give the folder of a node's latest attempt."""
         uid = self.row.uid
         return self.context.host.data / "attempts" / uid / f"{uid}.{node.ours.attempt}"
+
+    def read(self, artifact: model.Artifact) -> Iterator[bytes]:
+        """Yield the bytes of an artifact of the workflow: a log that was archived."""
+        return self.context.artifacts.read(artifact, self.row.namespace)
 
 
 At = Annotated[Place, Depends()]
@@ -128,9 +135,13 @@ def get_logs(
     place: At,
     follow: bool = False,
     container: Annotated[str | None, Query(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")] = None,
+    last_bytes: Annotated[int | None, Query(ge=1, le=2**40, description="Of each stream.")] = None,
 ) -> Response:
-    """Give the lines of the latest attempt in order; ``follow`` goes on until the node's end."""
-    lines = _stream(place, place.leaf().id, follow=follow, container=container)
+    """Give the lines of the latest attempt in order; ``follow`` goes on until the node's end.
+
+    ``last_bytes`` leaves out what was written long ago, so that a huge log opens at once.
+    """
+    lines = _stream(place, place.leaf().id, follow, container, last_bytes)
     if "text/event-stream" in request.headers.get("accept", ""):
         events = (b"data: " + each + b"\n\n" async for each in lines)
         return StreamingResponse(events, media_type="text/event-stream")
@@ -139,16 +150,17 @@ def get_logs(
 
 
 async def _stream(
-    place: Place, node_id: str, *, follow: bool, container: str | None
+    place: Place, node_id: str, follow: bool, container: str | None, last_bytes: int | None
 ) -> AsyncIterator[bytes]:
     store, uid = place.context.store, place.row.uid
-    reader: LogReader | None = None
+    reader: LogReader | ArchivedLog | None = None
     while True:
         # The state first: what is written before the end is then read after it.
         node = decode_node((await run_in_threadpool(store.node, uid, node_id)).body)
         final = node.ended or not follow
         if reader is None and node.ours.attempt:
-            reader = LogReader(place.folder(node), container=container)
+            folder = place.folder(node)
+            reader = open_log(folder, node, place.read, container, last_bytes=last_bytes)
         if reader is not None:
             lines = reader.read(final=final)
             while batch := await run_in_threadpool(_some, lines):
@@ -157,8 +169,8 @@ async def _stream(
         if final:
             return
         try:
-            place.context.tokens.check(place.who)
-        except UnauthenticatedError:
+            place.context.check(place.who)
+        except (UnauthenticatedError, EndingError):
             return
         await anyio.sleep(INTERVAL)
 
@@ -174,6 +186,7 @@ def _line(line: LogLine) -> bytes:
             "stream": line.stream,
             "container": line.container,
             "text": line.text,
+            "offset": line.offset,
         }
     )
 

@@ -12,10 +12,11 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from tiphys.api.context import ApiContext
 from tiphys.api.deps import Context, Who
 from tiphys.api.envelope import answer
-from tiphys.api.metrics import queue_lines
 from tiphys.api.problems import RequestError
+from tiphys.api.queue_metrics import queue_lines
 from tiphys.errors import TiphysError
 from tiphys.service.access import Role
 from tiphys.store import WorkflowFilter
@@ -33,13 +34,38 @@ async def healthz() -> Response:
 
 @router.get("/readyz")
 async def readyz(context: Context) -> Response:
-    """Tell whether store and loop work."""
+    """Tell whether store, loop and executor work."""
+    checks = {
+        "store": await _store_answers(context),
+        "loop": context.metrics.loop_lag < _PATIENCE and await _loop_turns(context),
+        "executor": executor_up(context),
+    }
+    failed = [name for name, good in checks.items() if not good]
+    if failed:
+        listed = [{"path": name, "message": f"the {name} does not answer"} for name in failed]
+        raise RequestError("not_ready", f"not ready: {', '.join(failed)}", listed)
+    return answer({"status": "ready", **dict.fromkeys(checks, "ok")})
+
+
+async def _store_answers(context: ApiContext) -> bool:
     try:
-        await run_in_threadpool(context.store.workflows, limit=1)
+        await asyncio.wait_for(run_in_threadpool(context.store.workflows, limit=1), _PATIENCE)
+    except (TiphysError, TimeoutError):
+        return False
+    return True
+
+
+async def _loop_turns(context: ApiContext) -> bool:
+    try:
         await asyncio.wait_for(context.host.control.settle(), _PATIENCE)
-    except (TiphysError, TimeoutError) as error:
-        raise RequestError("store_unavailable", "not ready") from error
-    return answer({"status": "ready", "store": "ok", "loop": "ok"})
+    except (TiphysError, TimeoutError):
+        return False
+    return True
+
+
+def executor_up(context: ApiContext) -> bool:
+    """Tell whether tasks reach the executor; other runtimes have none that could be away."""
+    return bool(getattr(context.host.control.runtime, "connected", True))
 
 
 @router.get("/metrics")
@@ -55,7 +81,8 @@ async def metrics(context: Context, who: Who) -> Response:
     text = context.metrics.text(
         live=live,
         watchers=context.feeds.watched,
-        queues=queue_lines(control.runs, control.scheduler),
+        executor=executor_up(context),
+        queues=queue_lines(control.scheduler, control.now()),
     )
     return Response(text, media_type="text/plain; version=0.0.4")
 

@@ -28,6 +28,7 @@ STATUS: Mapping[str, int] = {
     "method_not_allowed": 405,
     "conflict": 409,
     "name_taken": 409,
+    "stale": 409,
     "idempotency_conflict": 409,
     "body_too_large": 413,
     "unsupported_media_type": 415,
@@ -52,6 +53,8 @@ STATUS: Mapping[str, int] = {
     "storage_full": 507,
     "store_error": 503,
     "store_unavailable": 503,
+    "provider_unavailable": 503,
+    "not_ready": 503,
     "stale_epoch": 503,
     "internal": 500,
 }

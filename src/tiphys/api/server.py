@@ -21,16 +21,23 @@ import uvicorn
 from tiphys.api.app import build_app
 from tiphys.api.context import ApiContext, build_context
 from tiphys.api.guard import Origins, is_loopback
+from tiphys.api.relay import Leader, relaying
 from tiphys.config import Config
 from tiphys.control.host import Host
 from tiphys.control.service import Service
+from tiphys.control.standby import leader_row
 from tiphys.errors import ConfigError
+from tiphys.service.counter import Counter
+from tiphys.service.login import client_secret
 from tiphys.service.rate import RateLimit
+from tiphys.service.retention import Retention
 from tiphys.service.tokens import given_admin_token, kept_admin_token
 
 ADDRESS_FILE = "http-address"
 DRAIN = 5
 """Seconds that answers under way get when the server ends."""
+FAREWELL = 2.0
+"""Seconds in which watchers are told that it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +58,11 @@ class Bind:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
+    def reached_at(self) -> str:
+        """Give the address for other machines."""
+        everywhere = self.host in ("0.0.0.0", "::")
+        return replace(self, host=socket.gethostname()).url() if everywhere else self.url()
+
 
 class _Server(uvicorn.Server):
     """Leaves signals to the host."""
@@ -61,7 +73,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Front:
     """Opens the HTTP side of a host."""
 
@@ -69,14 +81,30 @@ class Front:
     config: Config
     environment: Mapping[str, str]
     say: Callable[[str], None]
+    _listener: socket.socket | None = None
+
+    @asynccontextmanager
+    async def follow(self, leader: Leader) -> AsyncIterator[None]:
+        """Pass everything on to the server that leads, until left; the port stays ours."""
+        listener = self._listen()
+        self.say(f"following; listening on {self.bind.url()}")
+        async with relaying(listener, leader, secure=bool(self.bind.certificate)):
+            yield
+
+    def _listen(self) -> socket.socket:
+        if self._listener is None:
+            self._listener = listen(self.bind)
+            self.bind = replace(self.bind, port=self._listener.getsockname()[1])
+        return self._listener
 
     @asynccontextmanager
     async def __call__(self, host: Host, service: Service) -> AsyncIterator[None]:
         """Serve until left."""
-        context = build_context(host, service, self.config, self.say)
+        secret = client_secret(self.config.oidc, self.environment)
+        context = build_context(host, service, self.config, self.say, client_secret=secret)
         self._admit(context, host.data)
-        listener = listen(self.bind)
-        bound = replace(self.bind, port=listener.getsockname()[1])
+        listener = self._listen()
+        bound = self.bind
         origins = Origins(bound.host, bound.allowed_hosts)
         app = build_app(context, origins, RateLimit(bound.rate_limit, time.monotonic))
         try:
@@ -85,17 +113,35 @@ class Front:
             listener.close()
             raise
         lag = asyncio.create_task(context.metrics.measure())
+        keeping = asyncio.create_task(context.chronicle.keep())
+        retention = Retention(host, context.cabinet, self.config.retention, self.say)
+        forgetting = asyncio.create_task(retention.serve())
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         serving.add_done_callback(self._ended)
         with _noted(host.data / ADDRESS_FILE, bound.url()):
             self.say(f"listening on {bound.url()}")
             try:
-                yield
+                await self._tell_others(context)
+                counter = Counter(host, context.schedules, context.templates)
+                host.handlers.update(counter.handlers())
+                async with context.schedules.running():
+                    yield
             finally:
+                context.ending.set()
+                await context.feeds.emptied(FAREWELL)
                 server.should_exit = True
                 lag.cancel()
+                keeping.cancel()
+                forgetting.cancel()
                 await serving
                 await context.cabinet.close()
+
+    async def _tell_others(self, context: ApiContext) -> None:
+        """Leave the address where servers that follow find it."""
+        if self.config.store.url:
+            url = self.config.store.advertise or self.bind.reached_at()
+            host = context.host
+            await context.cabinet.save(leader_row(url, host.store.epoch, host.clock.now()))
 
     def _ended(self, serving: asyncio.Task[None]) -> None:
         if not serving.cancelled() and serving.exception() is not None:
@@ -106,10 +152,11 @@ class Front:
         if given is not None:
             context.tokens.admit_admin(given)
             return
-        if not is_loopback(self.bind.host) and not len(context.tokens):
+        known = len(context.tokens) or context.login is not None
+        if not is_loopback(self.bind.host) and not known:
             raise ConfigError(
                 f"binding to {self.bind.host} lets others in: set TIPHYS_ADMIN_TOKEN"
-                " (or TIPHYS_ADMIN_TOKEN_FILE) first"
+                " (or TIPHYS_ADMIN_TOKEN_FILE) first, or configure oidc"
             )
         secret, made = kept_admin_token(data)
         context.tokens.admit_admin(secret)

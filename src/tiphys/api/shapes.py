@@ -79,6 +79,7 @@ class Summary(BaseModel):
 
     id: str
     name: str
+    workflow_name: str = Field(description="The name that it really got; unique in its project.")
     project_id: str
     status: Status
     scheduler: str
@@ -87,6 +88,10 @@ class Summary(BaseModel):
     created_at: datetime
     start_time: datetime | None
     end_time: datetime | None
+    created_by: str
+    priority: int
+    suspended: bool
+    message: str = Field(description="In lists, its first 200 characters.")
 
 
 class Submitted(BaseModel):
@@ -94,6 +99,7 @@ class Submitted(BaseModel):
 
     id: str
     name: str
+    workflow_name: str
     status: Status
     scheduler: str
     queue_id: str | None
@@ -132,12 +138,7 @@ class Node(BaseModel):
 class Workflow(Summary):
     """A workflow."""
 
-    workflow_name: str
     description: str
-    created_by: str
-    priority: int
-    suspended: bool
-    message: str
     duration: float | None
     estimated_duration: float | None
     estimated_end_time: datetime | None
@@ -182,11 +183,16 @@ class PlannedNode(BaseModel):
     template: str
     calls: str
     name: str
+    type: str | None = Field(description="Of the called template, where it is in the same spec.")
+    loop: bool
+    when: str | None
 
 
 class PlannedGraph(BaseModel):
     """What the spec says."""
 
+    entrypoint: str | None
+    on_exit: str | None
     nodes: list[PlannedNode]
     edges: list[Edge]
 
@@ -377,8 +383,9 @@ class Self(BaseModel):
 
 
 class Template(BaseModel):
-    """A template that is kept."""
+    """A template that is kept; of a JobTemplate, ``templates`` are its tasks."""
 
+    kind: str
     name: str
     project_id: str | None
     templates: list[str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Depends
@@ -15,23 +15,27 @@ from tiphys.api.envelope import answer, instant
 from tiphys.api.problems import RequestError
 from tiphys.api.shapes import Done, Envelope, Template
 from tiphys.service.access import Role
-from tiphys.service.templates import FOR_ALL, NAMESPACED, read_template
+from tiphys.service.templates import FOR_ALL, names_in
 from tiphys.store import ObjectRow
 
 router = routes("", "templates")
 Text = Annotated[TemplateText, Depends(body_of(TemplateText))]
+Kind = Literal["WorkflowTemplate", "JobTemplate"]
+NAMESPACED: Kind = "WorkflowTemplate"
 _LIST = answers(Envelope[list[Template]])
 _MADE = answers(Envelope[Template], 403, 415, 422, status=201)
 
 
 @router.get("/templates", summary="List templates", responses=_LIST)
-def list_templates(context: Context, who: Who, project_id: str | None = None) -> Response:
-    """List the templates of the projects that the token sees."""
+def list_templates(
+    context: Context, who: Who, project_id: str | None = None, kind: Kind = NAMESPACED
+) -> Response:
+    """List the templates of one kind, of the projects that the token sees."""
     projects = {each.id for each in context.projects.visible(who)}
     if project_id is not None:
         projects &= {project_id}
     wanted = None if not who.project and project_id is None else projects
-    return answer([_shown(row) for row in context.templates.rows(NAMESPACED, wanted)])
+    return answer([_shown(row) for row in context.templates.rows(kind, wanted)])
 
 
 @router.post(
@@ -42,7 +46,7 @@ def list_templates(context: Context, who: Who, project_id: str | None = None) ->
     openapi_extra=takes(TemplateText),
 )
 async def save_template(context: Context, who: Who, body: Text) -> Response:
-    """Keep a WorkflowTemplate; one of the same name is replaced."""
+    """Keep a WorkflowTemplate or a JobTemplate; one of the same kind and name is replaced."""
     if not body.project_id:
         raise RequestError("invalid_input", "project_id: Field required")
     project = await find_project(context, who, body.project_id)
@@ -56,19 +60,23 @@ async def save_template(context: Context, who: Who, body: Text) -> Response:
     summary="Show a template",
     responses=answers(Envelope[Template]),
 )
-def get_template(context: Context, who: Who, project_id: str, name: str) -> Response:
+def get_template(
+    context: Context, who: Who, project_id: str, name: str, kind: Kind = NAMESPACED
+) -> Response:
     """Show a template."""
     who.require(Role.VIEWER, project_id)
-    return answer(_shown(context.templates.find(NAMESPACED, project_id, name)))
+    return answer(_shown(context.templates.find(kind, project_id, name)))
 
 
 @router.delete(
     "/templates/{project_id}/{name}", summary="Remove a template", responses=answers(Done, 403)
 )
-async def delete_template(context: Context, who: Who, project_id: str, name: str) -> Response:
+async def delete_template(
+    context: Context, who: Who, project_id: str, name: str, kind: Kind = NAMESPACED
+) -> Response:
     """Remove a template; workflows that began with it keep it."""
     who.require(Role.MEMBER, project_id)
-    await context.templates.remove(context.templates.find(NAMESPACED, project_id, name))
+    await context.templates.remove(context.templates.find(kind, project_id, name))
     await context.audit.note(who, "remove template", project=project_id, subject=name)
     return answer(message="Template removed")
 
@@ -120,12 +128,13 @@ async def delete_cluster_template(context: Context, who: Who, name: str) -> Resp
 
 
 def _shown(row: ObjectRow) -> dict[str, Any]:
-    template = read_template(row)
+    names, entrypoint = names_in(row)
     return {
+        "kind": row.kind,
         "name": row.name,
         "project_id": row.namespace or None,
-        "templates": [each.name for each in template.spec.templates],
-        "entrypoint": template.spec.entrypoint,
+        "templates": names,
+        "entrypoint": entrypoint,
         "updated_at": instant(row.at),
         "manifest": msgspec.json.decode(row.body),
     }

@@ -11,12 +11,13 @@ from tiphys.api.envelope import instant
 from tiphys.control.task import requests_of
 from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.errors import InvalidInputError, NotFoundError
+from tiphys.ports import LOCAL, SCHEDULER_LABEL
 from tiphys.service.submission import CREATED_BY, DESCRIPTION, NAME_LABEL
 from tiphys.spec import model
 from tiphys.store import NodeRow, WorkflowSummary
 from tiphys.wire.argo import decode_node
 
-SCHEDULER = "local"
+SCHEDULER = LOCAL
 PREFIX = "wf-"
 _ENDED = frozenset({"Succeeded", "Failed", "Error"})
 _TYPES = {"StepGroup": "step-group", "TaskGroup": "task-group", "DAG": "dag"}
@@ -53,14 +54,19 @@ def summary(row: WorkflowSummary) -> dict[str, Any]:
     return {
         "id": public_id(row.uid),
         "name": shown_name(row),
+        "workflow_name": row.name,
         "project_id": row.namespace,
         "status": status_of(row.phase),
-        "scheduler": SCHEDULER,
+        "scheduler": row.labels.get(SCHEDULER_LABEL) or LOCAL,
         "queue_id": queue_of(row),
         "progress": percent(row.progress, row.phase),
         "created_at": instant(row.created_at),
         "start_time": instant(row.started_at),
         "end_time": instant(row.finished_at),
+        "created_by": row.annotations.get(CREATED_BY, ""),
+        "priority": row.priority,
+        "suspended": row.suspended,
+        "message": (row.message or row.quarantine)[:200],
     }
 
 
@@ -75,11 +81,7 @@ def details(
     """Give all of a workflow but its nodes."""
     return {
         **summary(row),
-        "workflow_name": row.name,
         "description": row.annotations.get(DESCRIPTION, ""),
-        "created_by": row.annotations.get(CREATED_BY, ""),
-        "priority": row.priority,
-        "suspended": row.suspended,
         "message": row.message or row.quarantine,
         "duration": duration(row.started_at, row.finished_at, now),
         "estimated_duration": estimate,
@@ -213,6 +215,13 @@ def brief(node: Node) -> dict[str, Any]:
         "phase": str(node.phase),
         "progress": percent(node.progress, node.phase),
         "message": node.message,
+        "type": type_of(node, None),
+        "template": node.template_name or None,
+        "boundary_id": node.boundary_id or None,
+        "dependencies": list(node.ours.parents),
+        "start_time": instant(node.started_at),
+        "end_time": instant(node.finished_at),
+        "waiting_for": waiting_for(node),
     }
 
 

@@ -16,7 +16,7 @@ import msgspec
 from fastapi import WebSocket, WebSocketDisconnect
 from starlette.concurrency import run_in_threadpool
 
-from tiphys.api.context import IDENTITY, ApiContext
+from tiphys.api.context import IDENTITY, ApiContext, EndingError
 from tiphys.api.deps import find_workflow
 from tiphys.api.document import routes
 from tiphys.api.envelope import instant
@@ -37,6 +37,8 @@ PATIENCE = 10.0
 LOOK = 5.0
 """Without news, the token is looked at again this often."""
 SLOW = 4408
+RESTART = 1012
+"""What a WebSocket says where its server will be back soon."""
 _ENDED = frozenset({"Succeeded", "Failed", "Error"})
 _encode = msgspec.json.Encoder().encode
 
@@ -58,9 +60,12 @@ async def watch(websocket: WebSocket, workflow_id: str) -> None:
             await Stream(websocket, context, who, row.uid).run()
         except UnauthenticatedError as error:
             code, reason = UNAUTHENTICATED, str(error)
+        except EndingError as error:
+            code, reason = RESTART, str(error)
         except NotFoundError as error:
             code, reason = NOT_FOUND, str(error)[:100]
         except SlowReaderError:
+            context.metrics.watch["cut"] += 1
             code, reason = SLOW, "messages were not read in time"
         except TiphysError:
             code, reason = 1011, "something went wrong inside"
@@ -83,7 +88,7 @@ class Stream:
                 await self._send(await run_in_threadpool(self._first, row))
                 while row.phase not in _ENDED and not gone.done():
                     await self._news(feed, gone)
-                    self._context.tokens.check(self._who)
+                    self._context.check(self._who)
                     if feed.news.is_set():
                         nodes = feed.take()
                         row = await self._row()
@@ -133,6 +138,7 @@ class Stream:
         try:
             text = _encode(message).decode()
             await asyncio.wait_for(self._websocket.send_text(text), PATIENCE)
+            self._context.metrics.watch["messages"] += 1
         except TimeoutError as error:
             raise SlowReaderError from error
 

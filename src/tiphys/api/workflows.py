@@ -22,6 +22,7 @@ from tiphys.api.shapes import Done, Envelope, Listed, Node, Submitted, Summary, 
 from tiphys.api.view import NodeViews, details, shown_name, status_of, summary
 from tiphys.engine import event as ev
 from tiphys.errors import ConflictError, NotFoundError
+from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
 from tiphys.service.access import Identity, Role
 from tiphys.service.queues import name_of
 from tiphys.service.submission import CREATED_BY, DESCRIPTION, QUEUE, Order
@@ -96,13 +97,19 @@ def _order(body: Submit, who: Identity, project: str, queue: str) -> Order:
     annotations = {CREATED_BY: who.name, DESCRIPTION: body.description, QUEUE: queue}
     annotations["tiphys.dev/estimated-cpu"] = body.estimated_cpu or ""
     annotations["tiphys.dev/estimated-memory"] = body.estimated_memory or ""
+    labels = dict(body.labels)
+    if body.scheduler != LOCAL:
+        labels[SCHEDULER_LABEL] = body.scheduler
     return Order(
         project=project,
         name=body.name,
         text=body.workflow_yaml,
         parameters=body.parameters,
         priority=body.priority_number(),
+        labels=labels,
         annotations={name: value for name, value in annotations.items() if value},
+        generate_name=body.generate_name,
+        entrypoint=body.entrypoint,
         for_all=who.has(Role.ADMIN) and not who.project,
     )
 
@@ -123,7 +130,12 @@ class Filters:
     ) -> None:
         self.project = project_id
         self.statuses = status or []
-        self.nothing = scheduler not in (None, "local")
+        self.nothing = scheduler not in (None, *SCHEDULERS)
+        others = ",".join(each for each in SCHEDULERS if each != LOCAL)
+        self.labels = f"{SCHEDULER_LABEL}={scheduler}" if scheduler else ""
+        if scheduler == LOCAL:
+            # Those that say nothing are local too.
+            self.labels = f"{SCHEDULER_LABEL} notin ({others})"
         self.queue, self.name = name_of(queue_id or ""), name or ""
         self.since, self.before = _seconds(created_after), _seconds(created_before)
         if sort not in _SORTS:
@@ -145,6 +157,7 @@ class Filters:
             since=self.since,
             before=self.before,
             queue=self.queue,
+            label_selector=self.labels,
         )
 
 

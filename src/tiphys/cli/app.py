@@ -42,12 +42,21 @@ COMMANDS: Mapping[str, Entry] = {
     "get": Entry("get", "Show a workflow and its nodes."),
     "logs": Entry("logs", "Print what the tasks of a workflow wrote."),
     "delete": Entry("delete", "Delete workflows that have ended."),
+    "cron": Entry("cron", "Show and change workflows that run by schedule."),
+    "template": Entry("template", "Show and change templates that workflows refer to."),
     "queue": Entry("queue", "Show and change the queues that workflows wait in."),
+    "token": Entry("token", "Make, list and revoke tokens of the server."),
+    "project": Entry("project", "Make, list and remove projects of the server."),
     "explain": Entry("explain", "Say why the nodes of a workflow wait."),
     "simulate": Entry("simulate", "Play workflows or traces on an imagined machine."),
     "completion": Entry("completion", "Print a script that completes commands in a shell."),
+    "backup": Entry("backup", "Copy the store to a file, also while a server runs."),
     "doctor": Entry("doctor", "Tell what this machine offers and what is missing."),
 }
+
+
+HERE_ONLY = frozenset({"queue", "backup"})
+"""Commands that a server elsewhere cannot be asked for yet: they must not change the wrong one."""
 
 
 class LazyGroup(click.Group):
@@ -69,6 +78,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             ctx.fail(f"there is no command {args[0]!r}.{_suggestion(args[0])}")
+        if args and args[0] in HERE_ONLY and os.environ.get("TIPHYS_SERVER"):
+            ctx.fail(f"`tiphys {args[0]}` knows the local server only: unset TIPHYS_SERVER.")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:

@@ -14,7 +14,13 @@ import click
 
 from tiphys.cli.failure import visible
 from tiphys.cli.inputs import data_folder
-from tiphys.cli.names import namespace_of, namespace_option, workflow_argument
+from tiphys.cli.names import (
+    elsewhere,
+    namespace_of,
+    namespace_option,
+    server_option,
+    workflow_argument,
+)
 from tiphys.cli.stored import open_store
 from tiphys.cli.text import clock, short_duration
 from tiphys.errors import InvalidInputError
@@ -24,6 +30,7 @@ from tiphys.executor.clock import now
 @click.command("explain")
 @workflow_argument()
 @namespace_option
+@server_option
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="Another form.")
 def command(workflow: str, namespace: str | None, form: str | None) -> None:
     """Say why the nodes of WORKFLOW wait: queue, gang, lock, dependency, pause."""
@@ -41,6 +48,9 @@ def command(workflow: str, namespace: str | None, form: str | None) -> None:
 
 def explained(workflow: str, namespace: str) -> list[dict[str, Any]]:
     """Ask the server, or read what is on record."""
+    remote = elsewhere()
+    if remote is not None:
+        return remote.explain(workflow, namespace)
     from tiphys.control.door import knock  # noqa: PLC0415
 
     caller = knock(data_folder())

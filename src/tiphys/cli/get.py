@@ -11,17 +11,23 @@ import click
 import msgspec
 
 from tiphys.cli.failure import visible
-from tiphys.cli.names import namespace_of, namespace_option, workflow_argument
+from tiphys.cli.names import (
+    elsewhere,
+    namespace_of,
+    namespace_option,
+    server_option,
+    workflow_argument,
+)
 from tiphys.cli.symbol import phase_colour, symbol
 from tiphys.cli.text import Paint, columns, moment, short_duration, wants_colour
 from tiphys.cli.tree import draw, plant
 from tiphys.cli.watch.summary import output_values
-from tiphys.core.name import pod_name
-from tiphys.engine.node import Node, NodeType
+from tiphys.engine.node import Node, NodeType, pod_of
 from tiphys.executor.clock import now
 from tiphys.spec.model import Workflow
 
 if TYPE_CHECKING:
+    from tiphys.cli.remote import Remote
     from tiphys.store import WorkflowRow
 
 _FORMS = click.Choice(["json", "yaml", "wide", "short", "name"])
@@ -30,6 +36,7 @@ _FORMS = click.Choice(["json", "yaml", "wide", "short", "name"])
 @click.command("get")
 @workflow_argument(many=True)
 @namespace_option
+@server_option
 @click.option("-o", "--output", type=_FORMS, help="Another form.")
 @click.option("--no-color", is_flag=True, help="No colours.")
 def command(
@@ -38,6 +45,10 @@ def command(
     """Show WORKFLOW… with all nodes. A name, a uid, or @latest."""
     from tiphys.cli.stored import nodes_of, open_store  # noqa: PLC0415
 
+    remote = elsewhere()
+    if remote is not None:
+        _show_remote(remote, workflows, namespace_of(namespace), output, plain=no_color)
+        return
     with open_store() as store:
         found = [store.workflow(key, namespace=namespace_of(namespace)) for key in workflows]
         if output == "name":
@@ -46,12 +57,33 @@ def command(
         pairs = [(row, nodes_of(store, row.uid)) for row in found]
     if output in {"json", "yaml"}:
         from tiphys.cli.output import print_objects  # noqa: PLC0415
-        from tiphys.wire.argo import workflow_object  # noqa: PLC0415
+        from tiphys.wire.volcano import shown_object  # noqa: PLC0415
 
-        print_objects([workflow_object(row, nodes) for row, nodes in pairs], output)
+        print_objects([shown_object(row, nodes) for row, nodes in pairs], output)
         return
     for row, nodes in pairs:
         print_workflow(row, nodes, wide=output == "wide", short=output == "short", plain=no_color)
+
+
+def _show_remote(
+    remote: Remote, workflows: Sequence[str], namespace: str, output: str | None, *, plain: bool
+) -> None:
+    """Show workflows of a server elsewhere."""
+    from tiphys.cli import remote_view  # noqa: PLC0415
+
+    found = [remote.object(key, namespace) for key in workflows]
+    if output in {"json", "yaml"}:
+        from tiphys.cli.output import print_objects  # noqa: PLC0415
+
+        print_objects(found, output)
+        return
+    for each in found:
+        row, nodes = remote_view.row_of(each), remote_view.nodes_of(each)
+        if output == "name":
+            sys.stdout.write(f"{row.name}\n")
+        else:
+            wide, short = output == "wide", output == "short"
+            print_workflow(row, nodes, wide=wide, short=short, plain=plain)
 
 
 def print_workflow(
@@ -142,8 +174,7 @@ def _cells(workflow: str, lead: str, node: Node, paint: Paint, *, wide: bool) ->
     template = f"{ref.name}/{ref.template}" if ref else node.template_name
     pod = duration = ""
     if node.type is NodeType.POD:
-        name = ref.template if ref else node.template_name
-        pod = pod_name(workflow, node.name, name, node.id)
+        pod = pod_of(workflow, node)
         duration = _duration(node)
     cells = [step, template, pod, duration, visible(node.message)]
     return [*cells, *_measures(node)] if wide else cells

@@ -10,6 +10,7 @@ from typing import Any
 
 from tiphys.config import Config, data_dir, load_config
 from tiphys.errors import InvalidInputError
+from tiphys.ports import SCHEDULER_LABEL
 
 MAX_FILE = 16 * 1024 * 1024
 """What is read of a file. The parser takes less and says so; the rest need not be in memory."""
@@ -88,6 +89,11 @@ def read_labels(text: str) -> dict[str, str]:
             raise InvalidInputError(f"{pair!r}: expected label=value")
         labels[name.strip()] = value.strip()
     return labels
+
+
+def scheduler_label(scheduler: str | None) -> dict[str, str]:
+    """Give the label that says where a workflow's tasks run; none where nothing was said."""
+    return {SCHEDULER_LABEL: scheduler} if scheduler else {}
 
 
 def settings(config: str | None = None, **flags: Any) -> Config:

@@ -1,6 +1,7 @@
 """Commands over the life of workflows: submit, wait, stop, suspend, resume, retry and the rest.
 
-Each asks the server of the data directory; with none running, it does the work itself.
+Each asks the server of the data directory; with none running, it does the work itself. With
+``--server`` all of them ask that one, through ``tiphys.client``.
 """
 
 from __future__ import annotations
@@ -12,9 +13,23 @@ from typing import Any
 import click
 
 from tiphys.cli.failure import FAILED
-from tiphys.cli.inputs import data_folder, read_files, read_labels, read_parameters, settings
-from tiphys.cli.names import namespace_of, namespace_option, workflow_argument
+from tiphys.cli.inputs import (
+    data_folder,
+    read_files,
+    read_labels,
+    read_parameters,
+    scheduler_label,
+    settings,
+)
+from tiphys.cli.names import (
+    elsewhere,
+    namespace_of,
+    namespace_option,
+    server_option,
+    workflow_argument,
+)
 from tiphys.errors import ConflictError
+from tiphys.ports import SCHEDULERS
 
 _PARAMETER = click.option(
     "-p", "--parameter", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter."
@@ -29,7 +44,10 @@ _SELECTOR = click.option(
 
 
 def perform_here(op: str, **arguments: Any) -> Any:
-    """Have one thing done, by the server or by this process."""
+    """Have one thing done: by the server elsewhere, by the local one, or by this process."""
+    remote = elsewhere()
+    if remote is not None:
+        return remote.perform(op, arguments)
     from tiphys.control.server import Quiet, perform  # noqa: PLC0415
 
     watcher = Quiet(lambda text: sys.stderr.write(f"{text}\n"))
@@ -57,10 +75,12 @@ def _each(
 @_PARAMETER
 @click.option("-f", "--parameter-file", metavar="FILE", help="YAML or JSON with parameters.")
 @namespace_option
+@server_option
 @click.option("--name", default="", help="The workflow's name instead of its own.")
 @click.option("--generate-name", default="", help="The beginning of the workflow's name.")
 @click.option("--entrypoint", default="", help="The template to begin with.")
 @click.option("--priority", type=int, help="Higher goes first.")
+@click.option("--scheduler", type=click.Choice(SCHEDULERS), help="Where its tasks run.")
 @click.option("-l", "--labels", default="", metavar="A=B,…", help="Labels to add.")
 @click.option("-w", "--wait", "wait_for", is_flag=True, help="Wait until it has ended.")
 @click.option("-o", "--output", type=click.Choice(["name", "json"]), help="What to print.")
@@ -75,7 +95,7 @@ def submit(files: tuple[str, ...], **given: Any) -> int:
         "generate_name": given["generate_name"],
         "entrypoint": given["entrypoint"],
         "namespace": given["namespace"] or "",
-        "labels": read_labels(given["labels"]),
+        "labels": read_labels(given["labels"]) | scheduler_label(given["scheduler"]),
         "priority": given["priority"],
     }
     rows = perform_here("submit", files=pack_files(read_files(files)), overrides=overrides)
@@ -86,7 +106,9 @@ def submit(files: tuple[str, ...], **given: Any) -> int:
     else:
         sys.stdout.write("".join(f"{row['name']}\n" for row in rows))
     if given["wait_for"]:
-        return _wait_all(tuple(row["uid"] for row in rows))
+        return _wait_all(tuple(row["uid"] for row in rows), given["namespace"] or "")
+    if elsewhere() is not None:
+        return 0
     caller = knock(data_folder())
     if caller is None:
         sys.stderr.write(
@@ -109,6 +131,7 @@ def _wait_all(keys: tuple[str, ...], namespace: str = "") -> int:
 @click.command("wait")
 @workflow_argument(many=True)
 @namespace_option
+@server_option
 def wait(workflows: tuple[str, ...], namespace: str | None) -> int:
     """Wait until WORKFLOW… have ended. Exits with 1 if one of them did not succeed."""
     return _wait_all(workflows, namespace_of(namespace))
@@ -117,9 +140,15 @@ def wait(workflows: tuple[str, ...], namespace: str | None) -> int:
 @click.command("watch")
 @workflow_argument(many=True)
 @namespace_option
+@server_option
 @click.option("--log", is_flag=True, help="Show what the tasks write.")
 def watch(workflows: tuple[str, ...], namespace: str | None, log: bool) -> int:
     """Show WORKFLOW… with the live tree until they have ended; with no server, run them here."""
+    remote = elsewhere()
+    if remote is not None:
+        from tiphys.cli.remote_watch import watch_each  # noqa: PLC0415
+
+        return watch_each(remote, workflows, namespace_of(namespace))
     from tiphys.cli.run import exit_code, show  # noqa: PLC0415
     from tiphys.cli.watch import choose_watch  # noqa: PLC0415
     from tiphys.config import RunOptions  # noqa: PLC0415
@@ -127,7 +156,7 @@ def watch(workflows: tuple[str, ...], namespace: str | None, log: bool) -> int:
     from tiphys.store import Store  # noqa: PLC0415
 
     data = data_folder()
-    with Store.open(data, owner=False) as store:
+    with Store.open(data, owner=False, url=settings().store.url) as store:
         rows = [store.workflow(name, namespace=namespace_of(namespace)) for name in workflows]
     shown = choose_watch(RunOptions(data=data, log=log), quiet=False, data_on_stdout=False)
     with shown:
@@ -139,6 +168,7 @@ def watch(workflows: tuple[str, ...], namespace: str | None, log: bool) -> int:
 @click.command("stop")
 @workflow_argument(many=True)
 @namespace_option
+@server_option
 @click.option("-m", "--message", default="", help="Why; the stopped nodes show it.")
 def stop(workflows: tuple[str, ...], namespace: str | None, message: str) -> int:
     """Stop WORKFLOW…: what runs is ended, exit handlers still run."""
@@ -148,6 +178,7 @@ def stop(workflows: tuple[str, ...], namespace: str | None, message: str) -> int
 @click.command("terminate")
 @workflow_argument(many=True)
 @namespace_option
+@server_option
 def terminate(workflows: tuple[str, ...], namespace: str | None) -> int:
     """End WORKFLOW… at once; exit handlers do not run."""
     return _each(workflows, namespace, "stop", "terminated", strategy="terminate")
@@ -156,6 +187,7 @@ def terminate(workflows: tuple[str, ...], namespace: str | None) -> int:
 @click.command("suspend")
 @workflow_argument(many=True)
 @namespace_option
+@server_option
 def suspend(workflows: tuple[str, ...], namespace: str | None) -> int:
     """Suspend WORKFLOW…: what runs goes on, nothing new starts."""
     return _each(workflows, namespace, "suspend", "suspended")
@@ -164,6 +196,7 @@ def suspend(workflows: tuple[str, ...], namespace: str | None) -> int:
 @click.command("resume")
 @workflow_argument(many=True)
 @namespace_option
+@server_option
 @_SELECTOR
 @_PARAMETER
 @click.option("-m", "--message", default="", help="Shown on the nodes that go on.")
@@ -192,6 +225,7 @@ def resume(
 @click.command("retry")
 @workflow_argument(many=True)
 @namespace_option
+@server_option
 @_SELECTOR
 @_PARAMETER
 @click.option("--restart-successful", is_flag=True, help="Also what the selector names.")
@@ -217,6 +251,7 @@ def retry(
 @click.command("resubmit")
 @workflow_argument(many=True)
 @namespace_option
+@server_option
 @_PARAMETER
 @click.option("--memoized", is_flag=True, help="Without what had succeeded.")
 def resubmit(

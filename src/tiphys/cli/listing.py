@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tiphys.cli.failure import visible
 from tiphys.cli.get import status_of
-from tiphys.cli.names import namespace_of, namespace_option, seconds
+from tiphys.cli.names import elsewhere, namespace_of, namespace_option, seconds, server_option
 from tiphys.cli.output import print_object, print_table
 from tiphys.cli.text import rfc3339_seconds, short_duration
 from tiphys.errors import NotFoundError
 from tiphys.executor.clock import now
 
 if TYPE_CHECKING:
+    from tiphys.cli.remote import Remote
     from tiphys.store import WorkflowFilter, WorkflowSummary
 
 _PHASES = ("Pending", "Running", "Succeeded", "Failed", "Error")
+_FIELDS = (
+    "metadata,items.metadata,items.spec.priority,items.spec.suspend,items.status.phase,"
+    "items.status.message,items.status.progress,items.status.startedAt,items.status.finishedAt"
+)
 _FORMS = click.Choice(["json", "yaml", "wide", "name"])
 
 
 @click.command("list")
 @namespace_option
+@server_option
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
 @click.option("--status", default="", metavar="PHASE,…", help="Only in these phases.")
 @click.option("--completed", is_flag=True, help="Only those that have ended.")
@@ -40,14 +47,35 @@ def command(**given: Any) -> None:
     """List workflows, the newest first."""
     from tiphys.cli.stored import open_store  # noqa: PLC0415
 
-    wanted = workflow_filter(given)
     limit: int | None = given["limit"] or None
+    remote = elsewhere()
+    if remote is not None:
+        _print(list(islice(remote_rows(remote, given), limit)), given)
+        return
+    wanted = workflow_filter(given)
     try:
         with open_store() as store:
             rows = store.workflows(wanted, limit=-1 if given["prefix"] or not limit else limit)
     except NotFoundError:
         rows = []
     _print([row for row in rows if row.name.startswith(given["prefix"])][:limit], given)
+
+
+def remote_rows(remote: Remote, given: dict[str, Any]) -> Iterator[WorkflowSummary]:
+    """Give the workflows of a server elsewhere that the options describe."""
+    from tiphys.cli.remote_view import row_of  # noqa: PLC0415
+
+    phases = _phases(given["status"], completed=given["completed"], running=given["running"])
+    at = now()
+    since = at - seconds(given["since"]) if given.get("since") else float("-inf")
+    before = at - seconds(given["older"]) if given["older"] else float("inf")
+    namespace = "" if given["all_namespaces"] else given["namespace"] or remote.project()
+    for found in remote.objects(namespace, selector=given["selector"], fields=_FIELDS):
+        row = row_of(found)
+        old_enough = not given["older"] or (row.finished_at or at) < before
+        chosen = (not phases or row.phase in phases) and row.name.startswith(given["prefix"])
+        if chosen and old_enough and row.created_at >= since:
+            yield row
 
 
 def workflow_filter(given: dict[str, Any]) -> WorkflowFilter:

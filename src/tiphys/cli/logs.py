@@ -11,16 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tiphys.cli.inputs import data_folder
+from tiphys.cli.inputs import data_folder, settings
 from tiphys.cli.merge import NodeLine, follow, merged
-from tiphys.cli.names import namespace_of, namespace_option, seconds, workflow_argument
+from tiphys.cli.names import (
+    elsewhere,
+    namespace_of,
+    namespace_option,
+    seconds,
+    server_option,
+    workflow_argument,
+)
 from tiphys.cli.text import Paint, printable, rfc3339, wants_colour
-from tiphys.core.name import pod_name
-from tiphys.engine.node import Node
+from tiphys.engine.node import Node, pod_of
 from tiphys.errors import NotFoundError
 from tiphys.executor.clock import now
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tiphys.cli.remote import Remote
+    from tiphys.runtimes.archive import Read
+    from tiphys.spec import model
     from tiphys.store import Store, WorkflowRow
 
 _COLOURS = ("cyan", "green", "yellow", "blue", "magenta")
@@ -30,6 +41,7 @@ _COLOURS = ("cyan", "green", "yellow", "blue", "magenta")
 @workflow_argument()
 @click.argument("nodes", nargs=-1, metavar="[NODE…]")
 @namespace_option
+@server_option
 @click.option("-f", "--follow", is_flag=True, help="Go on until the workflow has ended.")
 @click.option("--tail", type=click.IntRange(min=0), help="Only the last so many lines.")
 @click.option("--since", default="", metavar="DURATION", help="Only lines written since.")
@@ -41,6 +53,10 @@ def command(workflow: str, nodes: tuple[str, ...], **given: Any) -> None:
     from tiphys.cli.stored import nodes_of, open_store  # noqa: PLC0415
 
     paint = Paint(not given["no_color"] and wants_colour(os.environ, terminal=sys.stdout.isatty()))
+    remote = elsewhere()
+    if remote is not None:
+        _print_remote(remote, workflow, nodes, paint, given)
+        return
     data = data_folder()
     with open_store() as store:
         row = store.workflow(workflow, namespace=namespace_of(given["namespace"]))
@@ -49,13 +65,50 @@ def command(workflow: str, nodes: tuple[str, ...], **given: Any) -> None:
         form = Form(row.name, paint, prefixed=not nodes, timestamps=given["timestamps"])
         since = now() - seconds(given["since"]) if given["since"] else 0.0
         if given["follow"]:
-            lines = follow(data, row.uid, _Source(store, row, nodes), given["container"])
+            source = _Source(store, row, nodes)
+            lines = follow(data, row.uid, source, given["container"], _kept(data, row))
         else:
-            lines = merged(data, row.uid, wanted, given["container"])
+            lines = merged(data, row.uid, wanted, given["container"], _kept(data, row))
         lines = (line for line in lines if line.line.at >= since)
         if given["tail"] is not None and not given["follow"]:
             lines = iter(deque(lines, maxlen=given["tail"]))
         _print(lines, form)
+
+
+def _print_remote(
+    remote: Remote, workflow: str, nodes: Sequence[str], paint: Paint, given: dict[str, Any]
+) -> None:
+    """Print the logs of a server elsewhere."""
+    from tiphys.cli.remote_logs import RemoteLogs  # noqa: PLC0415
+    from tiphys.cli.remote_view import nodes_of  # noqa: PLC0415
+
+    found = remote.object(workflow, namespace_of(given["namespace"]))
+    meta = found["metadata"]
+    form = Form(meta["name"], paint, prefixed=not nodes, timestamps=given["timestamps"])
+    logs = RemoteLogs(remote, meta["uid"], given["container"])
+    if given["follow"]:
+        lines = logs.follow(meta["namespace"], nodes)
+    else:
+        lines = logs.merged(choose_nodes(meta["name"], nodes_of(found), nodes))
+    since = now() - seconds(given["since"]) if given["since"] else 0.0
+    lines = (line for line in lines if line.line.at >= since)
+    if given["tail"] is not None and not given["follow"]:
+        lines = iter(deque(lines, maxlen=given["tail"]))
+    _print(lines, form)
+
+
+def _kept(data: Path, row: WorkflowRow) -> Read:
+    """Give what reads logs that are kept as artifacts; it is made ready when first needed."""
+
+    def read(artifact: model.Artifact) -> Iterator[bytes]:
+        from tiphys.control.artifact import Artifacts  # noqa: PLC0415 - slow, and seldom needed
+        from tiphys.control.host import HostResources  # noqa: PLC0415
+        from tiphys.control.secrets import SecretFolder  # noqa: PLC0415
+
+        resources = HostResources(SecretFolder(data / "secrets"))
+        return Artifacts(data, settings(), resources).read(artifact, namespace=row.namespace)
+
+    return read
 
 
 @dataclass(slots=True)
@@ -89,13 +142,21 @@ def choose_nodes(workflow: str, nodes: Iterable[Node], names: Sequence[str]) -> 
 def _matches(workflow: str, node: Node, names: Sequence[str]) -> bool:
     if not names:
         return True
-    template = node.template_ref.template if node.template_ref else node.template_name
-    own = {node.id, node.name, node.display_name, pod_name(workflow, node.name, template, node.id)}
+    own = {node.id, node.name, node.display_name, pod_of(workflow, node), *_job_of(workflow, node)}
     # Of a retry or a loop all attempts and items are meant.
     return any(
         name in own or any(each.startswith(f"{name}(") for each in (node.name, node.display_name))
         for name in names
     )
+
+
+def _job_of(workflow: str, node: Node) -> Sequence[str]:
+    """Give the names of the Volcano Job that a pod is of: its pods are meant by each of them."""
+    if not node.ours.pod:
+        return ()
+    job = node.name.rpartition(".")[0]
+    replica = node.display_name.partition("(")[0]
+    return job, job.removeprefix(f"{workflow}."), node.ours.pod.removesuffix(f"-{replica}")
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tiphys.cli.attempt import attempt_folder
 from tiphys.engine.node import Node
+from tiphys.runtimes.archive import ArchivedLog, Read, open_log
 from tiphys.runtimes.logs import LogLine, LogReader
 
 INTERVAL = 0.2
@@ -26,9 +27,13 @@ class NodeLine:
 
 
 def merged(
-    data: Path, uid: str, nodes: Iterable[Node], container: str | None = None
+    data: Path,
+    uid: str,
+    nodes: Iterable[Node],
+    container: str | None = None,
+    read: Read | None = None,
 ) -> Iterator[NodeLine]:
-    """Yield all lines of ``nodes`` by time.
+    """Yield all lines of ``nodes`` by time; ``read`` gives those that are kept as artifacts.
 
     A log is opened when the time of its node has come: of 10,000 nodes only those that ran side by
     side are open together.
@@ -40,7 +45,7 @@ def merged(
         while waiting and (not heap or _began(waiting[-1]) <= heap[0][0]):
             node = waiting.pop()
             folder = attempt_folder(data, uid, node.ours.attempt)
-            lines = LogReader(folder, container=container).read(final=True)
+            lines = open_log(folder, node, read, container).read(final=True)
             count += 1
             _push(heap, count, node, lines)
         if heap:
@@ -69,9 +74,10 @@ def follow(
     uid: str,
     source: Callable[[], tuple[Sequence[Node], bool]],
     container: str | None = None,
+    read: Read | None = None,
 ) -> Iterator[NodeLine]:
     """Yield lines as they are written until ``source`` says that the workflow is over."""
-    readers: dict[tuple[str, int], LogReader] = {}
+    readers: dict[tuple[str, int], LogReader | ArchivedLog] = {}
     closed: set[tuple[str, int]] = set()
     over = False
     while not over:
@@ -83,7 +89,7 @@ def follow(
                 continue
             if key not in readers:
                 folder = attempt_folder(data, uid, node.ours.attempt)
-                readers[key] = LogReader(folder, container=container)
+                readers[key] = open_log(folder, node, read, container)
             final = node.ended or over
             found += [NodeLine(node, line) for line in readers[key].read(final=final)]
             if final:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,7 +12,11 @@ from tiphys.cli.inputs import settings
 from tiphys.core.duration import parse_duration
 from tiphys.errors import InvalidInputError
 
+if TYPE_CHECKING:
+    from tiphys.cli.remote import Remote
+
 F = TypeVar("F", bound=Callable[..., Any])
+SERVER = "TIPHYS_SERVER"
 _UNITS = {"d": 86400.0, "w": 7 * 86400.0}
 
 
@@ -37,9 +42,39 @@ def namespace_option(command: F) -> F:
     return click.option("-n", "--namespace", help="The workflow's namespace.")(command)
 
 
+def _chosen(_: click.Context, __: click.Parameter, value: str | None) -> None:
+    if value:
+        os.environ[SERVER] = value  # A flag wins over the variable, for all that follows.
+
+
+def server_option(command: F) -> F:
+    """Take ``--server``."""
+    return click.option(
+        "--server",
+        metavar="URL",
+        expose_value=False,
+        callback=_chosen,
+        help=f"Ask this server instead of the local one ({SERVER}).",
+    )(command)
+
+
+def elsewhere() -> Remote | None:
+    """Give the server elsewhere that was asked for; None where it is the local one."""
+    if not os.environ.get(SERVER):
+        return None
+    from tiphys.cli.remote import connect  # noqa: PLC0415
+
+    return connect(os.environ[SERVER])
+
+
 def namespace_of(given: str | None) -> str:
-    """Give the namespace to look in: the one given, else the configured one."""
-    return given or settings().namespace
+    """Give the namespace to look in: the one given, else the configured one.
+
+    A server elsewhere knows the project of the token: "" leaves the choice to it.
+    """
+    if given or os.environ.get(SERVER):
+        return given or ""
+    return settings().namespace
 
 
 def seconds(text: str) -> float:

@@ -13,7 +13,7 @@ import click
 
 from tiphys.cli.inputs import data_folder, read_files, settings
 from tiphys.core.duration import format_duration, parse_duration_or_seconds
-from tiphys.errors import InvalidInputError
+from tiphys.errors import ConflictError, InvalidInputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FORMS = click.Choice(["json", "yaml", "wide", "name"])
@@ -51,6 +51,8 @@ def _ask(op: str, **arguments: Any) -> Any:
     from tiphys.control.queues import perform_alone  # noqa: PLC0415
 
     config = settings()
+    if config.store.url:
+        raise ConflictError("no server over this data directory leads: ask one that does")
     return perform_alone(
         data_folder(),
         config.queue_list(),

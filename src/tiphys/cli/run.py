@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tiphys.cli.failure import FAILED, INTERRUPTED
-from tiphys.cli.inputs import data_folder, read_files, read_labels, read_parameters, settings
+from tiphys.cli.inputs import (
+    data_folder,
+    read_files,
+    read_labels,
+    read_parameters,
+    scheduler_label,
+    settings,
+)
 from tiphys.config import RunOptions
 from tiphys.errors import InvalidInputError
+from tiphys.ports import SCHEDULERS
 
 if TYPE_CHECKING:
     from tiphys.cli.watch import Watch
@@ -34,6 +42,7 @@ _FORMS = click.Choice(["json", "yaml", "wide", "name"])
 @click.option("-l", "--labels", default="", metavar="A=B,…", help="Labels to add.")
 @click.option("--config", metavar="FILE", help="Settings instead of tiphys.yaml.")
 @click.option("--runtime", type=_RUNTIMES, help="How tasks run.")
+@click.option("--scheduler", type=click.Choice(SCHEDULERS), help="Where tasks run.")
 @click.option("-o", "--output", type=_FORMS, help="What to print on stdout at the end.")
 @click.option("--log", is_flag=True, help="Show what the tasks write.")
 @click.option("-q", "--quiet", is_flag=True, help="Show only problems.")
@@ -50,7 +59,7 @@ def command(files: tuple[str, ...], **given: Any) -> int:
         data=data_folder(),
         name=given["name"],
         entrypoint=given["entrypoint"],
-        labels=read_labels(given["labels"]),
+        labels=read_labels(given["labels"]) | scheduler_label(given["scheduler"]),
         log=given["log"],
     )
     parameters = read_parameters(given["pairs"], given["parameter_file"])
@@ -58,6 +67,7 @@ def command(files: tuple[str, ...], **given: Any) -> int:
 
     # Only now: a mistake in the flags is told before the engine is loaded.
     from tiphys.cli.watch import choose_watch  # noqa: PLC0415
+    from tiphys.control.leftover import goes, remove_files  # noqa: PLC0415
     from tiphys.control.local import run_files  # noqa: PLC0415
     from tiphys.control.submit import RejectedError  # noqa: PLC0415
 
@@ -77,6 +87,8 @@ def command(files: tuple[str, ...], **given: Any) -> int:
     if not finished:
         raise InvalidInputError(f"there is no Workflow in {', '.join(files)}")
     show(finished, form, watch)
+    # Only now: until here their logs may have been read.
+    remove_files(options.data, [x.row.uid for x in finished if goes(x.row.labels, x.row.phase)])
     return exit_code(finished)
 
 
@@ -93,9 +105,9 @@ def show(finished: Sequence[Finished], form: str | None, watch: Watch) -> None:
     if form == "name":
         sys.stdout.write("".join(f"{each.row.name}\n" for each in finished))
     elif form in {"json", "yaml"}:
-        from tiphys.wire.argo import workflow_object  # noqa: PLC0415
+        from tiphys.wire.volcano import shown_object  # noqa: PLC0415
 
-        _print_objects([workflow_object(each.row, each.nodes) for each in finished], form)
+        _print_objects([shown_object(each.row, each.nodes) for each in finished], form)
     elif form == "wide":
         from tiphys.cli.get import print_workflow  # noqa: PLC0415
 

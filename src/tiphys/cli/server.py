@@ -1,14 +1,30 @@
-"""``tiphys server``: the platform behind one port."""
+"""``tiphys server``: the platform behind one port.
+
+What can be refused is refused first, and workflows go on first: to load the API takes a second or
+more.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tiphys.cli.inputs import data_folder, settings
+from tiphys.errors import ConfigError
+from tiphys.service.tokens import given_admin_token
+from tiphys.store.lock import FolderLock
+
+if TYPE_CHECKING:
+    from tiphys.control.host import Host
+    from tiphys.control.service import Service
+    from tiphys.control.standby import Leader
 
 
 @click.command("server")
@@ -48,23 +64,65 @@ from tiphys.cli.inputs import data_folder, settings
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
-    default="text",
     envvar="TIPHYS_LOG_FORMAT",
-    show_default=True,
-    help="How the log on stderr is written.",
+    help="How the log on stderr is written (log.format in the settings; text).",
 )
-def command(config: str | None, log_format: str, **given: Any) -> int:
+def command(config: str | None, log_format: str | None, **given: Any) -> int:
     """Run workflows as they come, until told to end; tasks outlive it and are taken up again.
 
     Serves the HTTP API. TIPHYS_ADMIN_TOKEN (or …_FILE) sets the first admin's token; without it
     one is made, printed once and kept in the data directory.
     """
-    from tiphys.api.server import Bind, Front  # noqa: PLC0415
+    read = settings(config)
+    _check_files(given)
+    data = data_folder()
+    # Of several servers over one PostgreSQL those that find it taken stand by.
+    lock = None if read.store.url else FolderLock.take(data)
+
     from tiphys.cli.server_log import open_log  # noqa: PLC0415
     from tiphys.control.server import Quiet, serve  # noqa: PLC0415
 
-    say = open_log(log_format)
-    read = settings(config)
-    front = Front(Bind(**given), read, os.environ, say)
-    asyncio.run(serve(data_folder(), read, Quiet(say), lambda: say("ready"), front))
+    say = open_log(log_format or read.log.format)
+
+    front = _Front(lambda api: api.Front(api.Bind(**given), read, os.environ, say))
+    asyncio.run(serve(data, read, Quiet(say), lambda: say("ready"), front, lock))
     return 0
+
+
+class _Front:
+    """The API, loaded beside the loop when it is wanted for the first time."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+
+    async def _front(self) -> Any:
+        if self._made is None:
+            api = await asyncio.to_thread(import_module, "tiphys.api.server")
+            self._made = self._make(api)
+        return self._made
+
+    @asynccontextmanager
+    async def __call__(self, host: Host, service: Service) -> AsyncIterator[None]:
+        """Serve as the host's."""
+        async with (await self._front())(host, service):
+            yield
+
+    @asynccontextmanager
+    async def follow(self, leader: Leader) -> AsyncIterator[None]:
+        """Pass on what comes in to the leader."""
+        async with (await self._front()).follow(leader):
+            yield
+
+
+def _check_files(given: Mapping[str, Any]) -> None:
+    """Refuse files that cannot be read, before anything is started."""
+    given_admin_token(os.environ)
+    for option, path in (("--tls-cert", given["certificate"]), ("--tls-key", given["key"])):
+        try:
+            if path:
+                Path(path).open("rb").close()
+        except OSError as error:
+            raise ConfigError(f"{option} {path}: {error.strerror}") from error
+    if given["key"] and not given["certificate"]:
+        raise ConfigError("--tls-key is of no use without --tls-cert")

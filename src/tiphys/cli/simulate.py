@@ -104,7 +104,8 @@ def _plan(file: str | None, capacity: Resources) -> tuple[str, QueueTree]:
 def _in_force(capacity: Resources) -> tuple[QueueTree, str]:
     from tiphys.control.queues import queues_in_force  # noqa: PLC0415
 
-    return queues_in_force(data_folder(), settings().queue_list(), capacity)
+    read = settings()
+    return queues_in_force(data_folder(), read.queue_list(), capacity, read.store.url)
 
 
 def _history() -> History:

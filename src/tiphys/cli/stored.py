@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tiphys.cli.inputs import data_folder
-from tiphys.errors import NotFoundError, StoreError
+from tiphys.cli.inputs import data_folder, settings
+from tiphys.errors import TiphysError
 
 if TYPE_CHECKING:
     from tiphys.engine.node import Node
@@ -24,7 +24,7 @@ def open_store() -> Iterator[Store]:
     """Open the store of the data directory for reading."""
     from tiphys.store import Store  # noqa: PLC0415
 
-    with Store.open(data_folder(), owner=False) as store:
+    with Store.open(data_folder(), owner=False, url=settings().store.url) as store:
         yield store
 
 
@@ -48,7 +48,7 @@ def complete_names(begin: str) -> list[str]:
     try:
         with open_store() as store:
             found = store.workflows(WorkflowFilter(name_contains=begin), limit=200)
-    except (StoreError, NotFoundError, OSError):
+    except (TiphysError, OSError):
         return []
     names = [row.name for row in found if row.name.startswith(begin)]
     return [*names, *([LATEST] if LATEST.startswith(begin) else [])]

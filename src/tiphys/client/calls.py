@@ -196,6 +196,17 @@ def get_events(workflow: str, *, after: int = 0) -> Call[list[model.Event]]:
     return Call("GET", _query(_at(workflow, "events"), {"after": after}), list[model.Event])
 
 
+def get_timeline(workflow: str) -> Call[list[model.Bar]]:
+    """Give when each node was queued, started and ended."""
+    return Call("GET", _at(workflow, "timeline"), list[model.Bar])
+
+
+def get_log(workflow: str, node: str, *, last_bytes: int) -> Call[bytes]:
+    """Give the end of a node's log, one JSON object a line."""
+    path = _query(_at(workflow, "nodes", node, "logs"), {"last_bytes": last_bytes})
+    return Call("GET", path, bytes)
+
+
 def lint(text: str, *, project: str = "", strict: bool = True) -> Call[model.Report]:
     """Look a text over."""
     body: dict[str, Any] = {"workflow_yaml": text, "strict": strict}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -103,7 +103,7 @@ class AsyncClient:
         )
         return read(call, raw)
 
-    async def watch(self, workflow: str) -> AsyncIterator[Update]:
+    async def watch(self, workflow: str) -> AsyncGenerator[Update, None]:
         """Yield the state of a workflow and what changes, to its end."""
         from websockets.asyncio.client import connect  # noqa: PLC0415
         from websockets.exceptions import ConnectionClosed  # noqa: PLC0415

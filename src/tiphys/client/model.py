@@ -16,6 +16,8 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     scheduler: str
     created_at: datetime
+    workflow_name: str = ""
+    """The name that it really got: names that are asked for need not be unique."""
     queue_id: str | None = None
     estimated_duration: float | None = None
 
@@ -33,6 +35,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     start_time: datetime | None = None
     end_time: datetime | None = None
     queue_id: str | None = None
+    workflow_name: str = ""
+    created_by: str = ""
+    priority: int = 0
+    suspended: bool = False
+    message: str = ""
 
     @property
     def ended(self) -> bool:
@@ -71,12 +78,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 class Workflow(Summary, frozen=True, kw_only=True):
     """A workflow with its nodes."""
 
-    workflow_name: str
     description: str = ""
-    created_by: str = ""
-    priority: int = 0
-    suspended: bool = False
-    message: str = ""
     duration: float | None = None
     estimated_duration: float | None = None
     estimated_end_time: datetime | None = None
@@ -115,6 +117,8 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     phase: str
     progress: int
     message: str = ""
+    type: str = ""
+    waiting_for: str | None = None
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +159,18 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     node: str
     text: str
+
+
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
+    """When a node was queued, started and ended."""
+
+    id: str
+    name: str
+    type: str
+    status: str
+    queued_at: datetime | None = None
+    start_time: datetime | None = None
+    end_time: datetime | None = None
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,6 +33,8 @@ class AnswerError(TiphysError):
     """The server could not be reached, or said something that has no error of its own."""
 
     code: ClassVar[str] = "bad_answer"
+    status: int = 0
+    """Of the answer, where there was one."""
 
 
 class Transport:
@@ -89,7 +91,7 @@ class Transport:
         while True:
             connection, used = self._connection()
             try:
-                connection.request(method, PREFIX + path, raw, sent)
+                connection.request(method, _whole(path), raw, sent)
                 return connection.getresponse(), connection
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
@@ -117,17 +119,28 @@ class Transport:
             self._idle.pop().close()
 
 
+def _whole(path: str) -> str:
+    return path if path.startswith("/argo/") else PREFIX + path
+
+
 def error_of(status: int, raw: bytes) -> TiphysError:
     """Give the error that an answer tells of."""
     try:
-        error = json.loads(raw)["error"]
+        answer = json.loads(raw)
+        if "error" not in answer:  # The Argo Server's shape.
+            kind = {404: errors.NotFoundError, 401: errors.UnauthenticatedError}.get(status)
+            return (kind or AnswerError)(str(answer["message"]))
+        error = answer["error"]
         code, detail = str(error["code"]), str(error["detail"])
         listed = [each for each in error["errors"] if each.get("message")]
     except (ValueError, KeyError, TypeError):
         return AnswerError(f"the server answered {status}: {raw[:200]!r}")
     if listed:
         return errors.SpecError([_problem(code, each) for each in listed])
-    return _KINDS.get(code, AnswerError)(detail or code)
+    found = _KINDS.get(code, AnswerError)(detail or code)
+    if isinstance(found, AnswerError):
+        found.status = status
+    return found
 
 
 def _problem(code: str, each: Mapping[str, Any]) -> errors.Problem:

@@ -34,6 +34,8 @@ class Identity:
     project: str = ""
     """The one project that it may see; "" for all."""
     expires_at: float | None = None
+    external: bool = False
+    """Whether the OIDC provider vouches for it, and not our own book of tokens."""
 
     def has(self, role: Role) -> bool:
         """Tell whether the role is enough."""

@@ -10,9 +10,13 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tiphys.errors import InvalidInputError, Problem, SpecError, TiphysError
+
+if TYPE_CHECKING:
+    from tiphys.scheduling import QueueTree
+    from tiphys.simulate.task import Task
 
 PATIENCE = 30.0
 AT_ONCE = 2
@@ -25,13 +29,23 @@ class Imagination:
         self._capacity = dict(capacity)
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    async def simulate(self, text: str, parameters: Mapping[str, str], seconds: float) -> Any:
-        """Give report and bars; raise SpecError for a text that cannot be used."""
+    async def simulate(
+        self,
+        text: str,
+        parameters: Mapping[str, str],
+        seconds: float,
+        present: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Give report and bars; raise SpecError for a text that cannot be used.
+
+        ``present`` is what ``service.present`` tells of the server: its queues, what is in them.
+        """
         request = {
             "capacity": self._capacity,
             "text": text,
             "parameters": dict(parameters),
             "seconds": seconds,
+            "present": dict(present or {}),
         }
         async with self._turns:
             answer = await _ask(json.dumps(request).encode())
@@ -69,17 +83,34 @@ def _played(request: Mapping[str, Any]) -> dict[str, Any]:
     from tiphys.scheduling import Resources  # noqa: PLC0415
     from tiphys.simulate.command import Load, simulate  # noqa: PLC0415
 
+    present = request["present"]
     load = Load(
         files=[("workflow.yaml", request["text"].encode())],
         parameters=request["parameters"],
         default_seconds=request["seconds"],
+        present=[_task(each) for each in present.get("tasks", ())],
     )
     try:
-        return {"data": simulate(Resources(request["capacity"]), load).to_dict()}
+        queues = _queues(present.get("queues", {}))
+        return {"data": simulate(Resources(request["capacity"]), load, queues).to_dict()}
     except SpecError as error:
         return {"problems": [_plain(each) for each in error.problems if not each.warning]}
     except TiphysError as error:
         return {"error": str(error)}
+
+
+def _task(each: Mapping[str, Any]) -> Task:
+    from tiphys.scheduling import Resources  # noqa: PLC0415
+    from tiphys.simulate.task import Task  # noqa: PLC0415
+
+    seconds = each["seconds"]
+    return Task(**{**each, "requests": Resources(each["requests"]), "expected_seconds": seconds})
+
+
+def _queues(specs: Mapping[str, Any]) -> QueueTree | None:
+    from tiphys.scheduling.queue_file import read_queue, tree_of  # noqa: PLC0415
+
+    return tree_of([read_queue(name, spec) for name, spec in specs.items()]) if specs else None
 
 
 def _plain(problem: Problem) -> dict[str, Any]:

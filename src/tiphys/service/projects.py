@@ -53,6 +53,11 @@ class Projects:
             return await self.make(identity, key), True
         return self.find(identity, key), False
 
+    async def ensure(self, key: str, by: str) -> None:
+        """Make a project that rules of the settings name, unless it is there."""
+        if key not in self._known:
+            await self.make(Identity(token="", name=by, role=Role.ADMIN), key)
+
     async def make(
         self, identity: Identity, key: str, *, name: str = "", description: str = ""
     ) -> Project:

@@ -67,6 +67,9 @@ class Order:
     priority: int | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    generate_name: bool = False
+    """Whether the name is only the beginning of one."""
+    entrypoint: str = ""
     for_all: bool = False
     """Whether the text may bring templates for all projects."""
 
@@ -158,10 +161,13 @@ class Intake:
 
     async def _read(self, order: Order) -> tuple[Bundle, Library, Submission]:
         def read() -> tuple[Bundle, Library, Submission]:
-            bundle = read_files([("workflow.yaml", order.text.encode())])
+            known = visible(self._host.library, order.project)
+            bundle = read_files([("workflow.yaml", order.text.encode())], known)
             bundle = settled(bundle, order.project, for_all=order.for_all)
             library = visible(self._host.library.extended(bundle), order.project)
-            return bundle, library, self._prepare(bundle, library, order, Overrides())
+            beginning = f"{order.name}-" if order.generate_name else ""
+            how = Overrides(generate_name=beginning)
+            return bundle, library, self._prepare(bundle, library, order, how)
 
         return read() if len(order.text) < _LARGE else await asyncio.to_thread(read)
 
@@ -179,6 +185,7 @@ class Intake:
             name="" if how.generate_name else order.name,
             parameters=order.parameters,
             priority=order.priority,
+            entrypoint=order.entrypoint,
         )
         submission = prepare(marked, library, overrides, self._defaults)
         check_policy(submission.spec, self._policy)
@@ -212,6 +219,7 @@ def settled(bundle: Bundle, project: str, *, for_all: bool) -> Bundle:
         bundle,
         workflows=tuple(_settle(each, project) for each in bundle.workflows),
         workflow_templates=tuple(_settle(each, project) for each in bundle.workflow_templates),
+        job_templates=tuple(_settle(each, project) for each in bundle.job_templates),
         config_maps=tuple(_settle(each, project) for each in bundle.config_maps),
         secrets=tuple(_settle(each, project) for each in bundle.secrets),
         volume_claims=tuple(_settle(each, project) for each in bundle.volume_claims),
@@ -242,6 +250,7 @@ def visible(library: Library, project: str) -> Library:
         library,
         namespace=project,
         workflow_templates=_of(library.workflow_templates, project),
+        job_templates=_of(library.job_templates, project),
         config_maps=_of(library.config_maps, project),
         secrets=_of(library.secrets, project),
         volume_claims=_of(library.volume_claims, project),

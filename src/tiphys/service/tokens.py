@@ -39,6 +39,8 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     created_at: float
     created_by: str = ""
     expires_at: float | None = None
+    session: bool = False
+    """Whether it is the cookie of a browser; such are not listed among the tokens."""
 
     def identity(self) -> Identity:
         """Give its bearer."""
@@ -70,7 +72,7 @@ class TokenBook:
 
     def __len__(self) -> int:
         """Count those that were made here; the first admin's is not among them."""
-        return len(self._stored)
+        return sum(not token.session for token in self._stored.values())
 
     def admit_admin(self, secret: str) -> None:
         """Let the first admin in, who is not in the store."""
@@ -79,18 +81,21 @@ class TokenBook:
         )
         self._by_hash[token.hash] = token
 
-    def identify(self, secret: str) -> Identity:
-        """Give the bearer of a token; raise where it does not hold."""
+    def identify(self, secret: str, *, session: bool = False) -> Identity:
+        """Give the bearer of a token; raise where it does not hold. Cookies are no tokens."""
         digest = digest_of(secret)
         found = self._by_hash.get(digest)
         if found is None or not hmac.compare_digest(found.hash, digest):
+            raise UnauthenticatedError("the token is not known")
+        if found.session is not session:
             raise UnauthenticatedError("the token is not known")
         self._check_age(found.expires_at)
         return found.identity()
 
     def check(self, identity: Identity) -> None:
         """Raise if a token that was good has been removed or has expired since."""
-        if identity.token != "admin" and identity.token not in self._stored:
+        known = identity.external or identity.token == "admin" or identity.token in self._stored
+        if not known:
             raise UnauthenticatedError("the token has been removed")
         self._check_age(identity.expires_at)
 
@@ -100,7 +105,12 @@ class TokenBook:
 
     def visible(self, identity: Identity) -> list[Token]:
         """List the tokens that ``identity`` may manage."""
-        return [token for token in self._stored.values() if _manages(identity, token)]
+        stored = self._stored.values()
+        return [token for token in stored if _manages(identity, token) and not token.session]
+
+    def of_project(self, project: str) -> list[Token]:
+        """List all tokens that are bound to a project, sessions too."""
+        return [token for token in self._stored.values() if token.project == project]
 
     def find(self, identity: Identity, key: str) -> Token:
         """Find one of the visible tokens."""
@@ -113,7 +123,7 @@ class TokenBook:
         """Make a token; its secret is given this one time."""
         secret = f"tiphys_{secrets.token_urlsafe(32)}"
         token = Token(
-            id=f"tok-{secrets.token_hex(8)}",
+            id=f"{'ses' if given.get('session') else 'tok'}-{secrets.token_hex(8)}",
             hash=digest_of(secret),
             created_at=self._clock.now(),
             created_by=by.name,
@@ -129,6 +139,23 @@ class TokenBook:
         """Make a token worthless, at once."""
         del self._stored[token.id], self._by_hash[token.hash]
         await self._cabinet.remove(KIND, "", token.id)
+
+    async def end_session(self, identity: Identity) -> None:
+        """Forget the session of a browser; other bearers have none."""
+        token = self._stored.get(identity.token)
+        if token is not None and token.session:
+            await self.remove(token)
+
+    async def sweep_sessions(self) -> None:
+        """Forget sessions that are over."""
+        now = self._clock.now()
+        over = [
+            token
+            for token in self._stored.values()
+            if token.session and token.expires_at is not None and token.expires_at <= now
+        ]
+        for token in over:
+            await self.remove(token)
 
 
 def _manages(identity: Identity, token: Token) -> bool:

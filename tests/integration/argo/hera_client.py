@@ -10,10 +10,13 @@ import os
 import sys
 
 from hera import exceptions
+from hera.events.models.io.argoproj.workflow.v1alpha1 import Item
+from hera.events.service import EventsService
 from hera.workflows import (
     Artifact,
     ClusterWorkflowTemplate,
     Container,
+    CronWorkflow,
     Steps,
     Workflow,
     WorkflowsService,
@@ -21,6 +24,7 @@ from hera.workflows import (
     models,
 )
 from hera.workflows.async_service import AsyncWorkflowsService
+from hera.workflows.models.sync import CreateSyncLimitRequest, UpdateSyncLimitRequest
 
 HOST, TOKEN = os.environ["HOST"], os.environ["TOKEN"]
 
@@ -92,6 +96,33 @@ def hera_keeps_templates():
     return {"made": made, "labels": run.metadata.labels}
 
 
+def hera_keeps_cron_workflows():
+    with CronWorkflow(
+        name="hera-tick",
+        namespace="default",
+        entrypoint="main",
+        schedules=["0 0 1 1 *"],
+        workflows_service=service(),
+    ) as cron:
+        Container(name="main", image="busybox", command=["true"])
+    cron.lint()
+    cron.update()  # There is none yet: it is created.
+    cron.schedules = ["0 0 1 2 *"]
+    updated = cron.update()
+    name = {"name": "hera-tick", "namespace": "default"}
+    request = models.CronWorkflowSuspendRequest(**name)
+    suspended = service().suspend_cron_workflow("hera-tick", request).spec.suspend
+    request = models.CronWorkflowResumeRequest(**name)
+    resumed = service().resume_cron_workflow("hera-tick", request).spec.suspend
+    listed = [each.metadata.name for each in service().list_cron_workflows().items]
+    service().delete_cron_workflow("hera-tick")
+    return {
+        "schedules": updated.spec.schedules,
+        "suspended": [suspended, bool(resumed)],
+        "listed": "hera-tick" in listed,
+    }
+
+
 def hera_understands_refusals():
     def refused(call):
         try:
@@ -106,8 +137,24 @@ def hera_understands_refusals():
         "stranger": refused(lambda: service("nobody's-token").list_workflows()),
         "taken": refused(lambda: one_step("true", name="taken").create()),
         "wrong": refused(lambda: one_step("true", generate_name="UPPER-").create()),
-        "cron": refused(lambda: service().list_cron_workflows()),
+        "sources": refused(lambda: events().list_event_sources()),
     }
+
+
+def events():
+    return EventsService(host=f"{HOST}/argo/", token=TOKEN, namespace="default")
+
+
+def hera_sets_limits_and_sends_events():
+    # Of the answers Hera itself throws away what is in them.
+    names = {"cm_name": "of-hera", "namespace": "default"}
+    for key in ("turns", "gone"):
+        service().create_sync_limit(CreateSyncLimitRequest(key=key, limit=2, **names))
+    service().update_sync_limit("turns", UpdateSyncLimitRequest(key="turns", limit=3, **names))
+    service().get_sync_limit("turns", cm_name="of-hera")
+    service().delete_sync_limit("gone", cm_name="of-hera")
+    events().receive_event("any", Item(__root__={"hello": "world"}))
+    return {"said": "done"}
 
 
 def hera_reads_the_rest():

@@ -53,14 +53,32 @@ def test_hera_creates_updates_runs_and_deletes_templates(server: ArgoServer, pyt
     assert found["labels"]["a"] == "b"
 
 
+def test_hera_creates_updates_suspends_and_deletes_cron_workflows(
+    server: ArgoServer, python: Path
+) -> None:
+    assert done(server, python, "hera_keeps_cron_workflows") == {
+        "schedules": ["0 0 1 2 *"],
+        "suspended": [True, False],
+        "listed": True,
+    }
+
+
 def test_hera_finds_its_own_words_for_every_refusal(server: ArgoServer, python: Path) -> None:
     assert done(server, python, "hera_understands_refusals") == {
         "missing": "NotFound",
         "stranger": "Unauthorized",
         "taken": "AlreadyExists",
         "wrong": "BadRequest",
-        "cron": "NotImplemented",
+        "sources": "NotImplemented",
     }
+
+
+def test_hera_sets_sync_limits_and_sends_events(server: ArgoServer, python: Path) -> None:
+    assert done(server, python, "hera_sets_limits_and_sends_events") == {"said": "done"}
+
+    kept = server.ask("GET", "/api/v1/sync/default/turns", cmName="of-hera")
+    gone = server.ask("GET", "/api/v1/sync/default/gone", cmName="of-hera")
+    assert (kept.json["limit"], gone.status) == (3, 404)
 
 
 def test_hera_reads_archive_labels_version_and_itself(server: ArgoServer, python: Path) -> None:

@@ -137,3 +137,13 @@ def test_data_lies_where_the_variable_says_else_in_the_xdg_folder() -> None:
     assert data_dir({"TIPHYS_DATA_DIR": "/a"}) == Path("/a")
     assert data_dir({"XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/x/tiphys")
     assert data_dir({"XDG_DATA_HOME": "relative", "HOME": "/h"}) == Path("/h/.local/share/tiphys")
+
+
+def test_the_store_is_named_by_a_variable_and_its_password_is_not_shown(tmp_path: Path) -> None:
+    url = "postgresql://me:hunter2@db/tiphys"
+    config = load_config({"HOME": str(tmp_path), "TIPHYS_STORE": url}, cwd=tmp_path)
+
+    assert config.store.url == url
+    with pytest.raises(ConfigError, match="postgresql://") as caught:
+        load_config({"HOME": str(tmp_path), "TIPHYS_STORE": "mysql://me:hunter2@db"}, cwd=tmp_path)
+    assert "hunter2" not in str(caught.value)

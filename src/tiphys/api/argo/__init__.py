@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from starlette.routing import BaseRoute, Route
 
-from tiphys.api.argo import archive, artifact, info, workflow
+from tiphys.api.argo import archive, artifact, cron, event, info, sync, workflow
 from tiphys.api.argo.call import Handler, endpoint
 from tiphys.api.argo.feed import Feed
 from tiphys.api.argo.log import Logging
@@ -25,14 +25,10 @@ Entry = tuple[str, str, Handler]
 """Method, path and what answers."""
 V1 = "/api/v1"
 _NOT_HERE = (
-    "cron-workflows",
-    "events",
     "event-sources",
     "sensors",
     "stream",
-    "sync",
     "tracking",
-    "workflow-event-bindings",
 )
 _EVERY = ("GET", "POST", "PUT", "DELETE", "PATCH")
 
@@ -57,6 +53,9 @@ def entries(feed: Feed) -> list[Entry]:
         *_archive(feed),
         *_templates(f"{V1}/workflow-templates", "WorkflowTemplate", "/{namespace}"),
         *_templates(f"{V1}/cluster-workflow-templates", "ClusterWorkflowTemplate", ""),
+        *_crons(),
+        *_sync(),
+        *_events(),
         *_artifacts(),
     ]
 
@@ -117,6 +116,39 @@ def _templates(base: str, kind: str, namespace: str) -> Iterator[Entry]:
     for named in (one, f"{base}{namespace}/"):
         yield "PUT", named, templates.update
     yield "DELETE", one, templates.delete
+
+
+def _crons() -> Iterator[Entry]:
+    base = f"{V1}/cron-workflows"
+    for every in (f"{base}/{{namespace}}", base, f"{base}/"):
+        yield "GET", every, cron.list_all
+        yield "POST", every, cron.create
+    yield "POST", f"{base}/{{namespace}}/lint", cron.lint
+    one = f"{base}/{{namespace}}/{{name}}"
+    yield "GET", one, cron.get
+    for named in (one, f"{base}/{{namespace}}/"):
+        yield "PUT", named, cron.update
+    yield "DELETE", one, cron.delete
+    yield "PUT", f"{one}/suspend", cron.suspend
+    yield "PUT", f"{one}/resume", cron.resume
+
+
+def _events() -> Iterator[Entry]:
+    base = f"{V1}/events/{{namespace}}"
+    for place in (f"{base}/{{discriminator}}", f"{base}/", base):
+        yield "POST", place, event.receive
+    bindings = f"{V1}/workflow-event-bindings/{{namespace}}"
+    yield "GET", bindings, event.list_all
+    yield "POST", bindings, event.save
+    yield "DELETE", f"{bindings}/{{name}}", event.remove
+
+
+def _sync() -> Iterator[Entry]:
+    base = f"{V1}/sync/{{namespace}}"
+    yield "POST", base, sync.create
+    yield "GET", f"{base}/{{key}}", sync.get
+    yield "PUT", f"{base}/{{key}}", sync.update
+    yield "DELETE", f"{base}/{{key}}", sync.delete
 
 
 def _artifacts() -> Iterator[Entry]:

@@ -96,18 +96,24 @@ class Call:
 
     async def body(self) -> dict[str, Any]:
         """Read the body as a JSON object; an empty one is an empty object."""
+        value = await self.payload()
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise _unreadable("it must be a JSON object")
+        return value
+
+    async def payload(self) -> Any:
+        """Read the body as any JSON value; an empty one is None."""
         data = bytearray()
         async for chunk in self.request.stream():
             data += chunk
             if len(data) > MAX_BODY:
                 raise RequestError("body_too_large", f"bodies may be {MAX_BODY} bytes long")
         if not data.strip():
-            return {}
+            return None
         small = len(data) < _LARGE
-        value = decode(bytes(data)) if small else await asyncio.to_thread(decode, bytes(data))
-        if not isinstance(value, dict):
-            raise _unreadable("it must be a JSON object")
-        return value
+        return decode(bytes(data)) if small else await asyncio.to_thread(decode, bytes(data))
 
 
 def decode(data: bytes) -> Any:

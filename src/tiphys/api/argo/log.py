@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +20,10 @@ from tiphys.api.argo.feed import Feed
 from tiphys.api.argo.show import nodes_of
 from tiphys.api.argo.stream import ALIVE, Frames, reply_stream
 from tiphys.api.problems import RequestError
-from tiphys.core.name import is_dns1123_label, pod_name
-from tiphys.engine.node import Node
-from tiphys.engine.selector import template_of
+from tiphys.core.name import is_dns1123_label
+from tiphys.engine.node import Node, pod_of
 from tiphys.errors import InvalidInputError, NotFoundError
+from tiphys.runtimes.archive import ArchivedLog, Read, open_log
 from tiphys.runtimes.logs import LogLine, LogReader
 from tiphys.service.access import Role
 from tiphys.spec.expression.fault import Fault
@@ -77,12 +78,7 @@ class Wanted:
 
     def means(self, row: WorkflowRow, node: Node) -> bool:
         """Tell whether the lines of a node are wanted."""
-        return self.pod in {"", node.id, pod_of(row, node)}
-
-
-def pod_of(row: WorkflowRow, node: Node) -> str:
-    """Give the name that the node's pod has in Argo."""
-    return pod_name(row.name, node.name, template_of(node), node.id)
+        return self.pod in {"", node.id, pod_of(row.name, node)}
 
 
 def read_wanted(call: Call) -> Wanted:
@@ -124,7 +120,9 @@ class Logs:
     store: Store
     row: WorkflowRow
     wanted: Wanted
-    readers: dict[tuple[str, int], LogReader] = field(default_factory=dict)
+    kept: Read | None = None
+    """Reads logs that were archived."""
+    readers: dict[tuple[str, int], LogReader | ArchivedLog] = field(default_factory=dict)
     closed: set[tuple[str, int]] = field(default_factory=set)
     open_nodes: list[Node] = field(default_factory=list)
     """Those of the nodes that may still write."""
@@ -159,13 +157,13 @@ class Logs:
             self.closed.add(key)
         else:
             self.readers[key] = reader
-        lines = (Line(pod_of(self.row, node), line) for line in reader.read(final=final))
+        lines = (Line(pod_of(self.row.name, node), line) for line in reader.read(final=final))
         return [line for line in lines if self.wanted.takes(line)]
 
-    def _open(self, node: Node) -> LogReader:
+    def _open(self, node: Node) -> LogReader | ArchivedLog:
         uid = self.row.uid
         folder = self.data / "attempts" / uid / f"{uid}.{node.ours.attempt}"
-        return LogReader(folder, container=self.wanted.container or None)
+        return open_log(folder, node, self.kept, self.wanted.container or None)
 
     def everything(self) -> Iterator[Line]:
         """Yield all lines by time; a log is opened when the time of its node has come."""
@@ -183,7 +181,7 @@ class Logs:
                 _push(heap, number, rest)
 
     def _lines(self, node: Node) -> Iterator[Line]:
-        pod = pod_of(self.row, node)
+        pod = pod_of(self.row.name, node)
         return (Line(pod, line) for line in self._open(node).read(final=True))
 
 
@@ -230,7 +228,9 @@ class Logging:
         """Stream the logs of a workflow, or of one pod of it."""
         row = call.workflow(Role.VIEWER)
         wanted = read_wanted(call)
-        logs = Logs(call.context.host.data, call.context.store, row, wanted)
+        shelf = call.context.artifacts
+        kept = partial(shelf.read, namespace=row.namespace)
+        logs = Logs(call.context.host.data, call.context.store, row, wanted, kept)
         if wanted.follow:
             return await reply_stream(call, self._following(logs))
         if wanted.pod and not await asyncio.to_thread(logs.meant):

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from tiphys.api.argo.call import text_of
-from tiphys.api.problems import RequestError
 from tiphys.control.host import Host
 from tiphys.engine.event import RunResumed
 from tiphys.engine.node import Node, NodeType
@@ -20,11 +19,9 @@ PHASES = frozenset({"Succeeded", "Failed", "Error"})
 
 
 async def set_pauses(host: Host, row: WorkflowRow, body: dict[str, Any]) -> WorkflowRow:
-    """End the pauses that the request names, in its phase and with its outputs."""
+    """Give the pauses that the request names outputs and a message; with a phase, end them."""
     phase = text_of(body, "phase")
-    if not phase:
-        raise RequestError("not_implemented", "a pause is only set together with its phase")
-    if phase not in PHASES:
+    if phase and phase not in PHASES:
         raise InvalidInputError(f"{phase[:60]!r} is no phase that a pause can be set to")
     run = host.control.runs.get(row.uid)
     if run is None or run.ended:
@@ -33,6 +30,8 @@ async def set_pauses(host: Host, row: WorkflowRow, body: dict[str, Any]) -> Work
     outputs = _outputs(text_of(body, "outputParameters"))
     for node in nodes:
         _check_outputs(node, outputs)
+    if not (phase or outputs or text_of(body, "message")):
+        raise InvalidInputError("there is nothing to set: give a phase, a message or outputs")
     event = RunResumed(
         at=host.clock.now(),
         nodes=tuple(node.id for node in nodes),

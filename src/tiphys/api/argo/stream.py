@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from tiphys.api.argo.call import Call
 from tiphys.api.argo.problem import describe
+from tiphys.api.context import EndingError
 from tiphys.errors import UnauthenticatedError
 
 ALIVE = 15.0
@@ -43,9 +44,9 @@ async def _body(
         yield _framed(first, events)
         try:
             async for frame in frames:
-                call.context.tokens.check(call.identity)
+                call.context.check(call.identity)
                 yield _framed(frame, events)
-        except UnauthenticatedError:
+        except (UnauthenticatedError, EndingError):
             return
         except asyncio.CancelledError:
             raise

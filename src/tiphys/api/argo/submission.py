@@ -11,7 +11,6 @@ import msgspec
 
 from tiphys.api.argo.call import Call, mapping_of, pairs_of, text_of
 from tiphys.api.deps import find_project
-from tiphys.api.problems import RequestError
 from tiphys.control.submit import Overrides, Submission, prepare, read_files
 from tiphys.errors import InvalidInputError, SpecError
 from tiphys.service.policy import check_policy
@@ -26,7 +25,7 @@ change = msgspec.structs.replace
 SOURCE = "argo-api"
 _TEMPLATE = frozenset({"workflowtemplate", "workflowtemplates", "wftmpl"})
 _CLUSTER = frozenset({"clusterworkflowtemplate", "clusterworkflowtemplates", "cwftmpl"})
-_CRON = frozenset({"cronworkflow", "cronworkflows", "cronwf"})
+CRON_KINDS = frozenset({"cronworkflow", "cronworkflows", "cronwf"})
 _TEMPLATE_LABEL = "workflows.argoproj.io/workflow-template"
 _CLUSTER_LABEL = "workflows.argoproj.io/cluster-workflow-template"
 _GIVEN = frozenset(
@@ -131,8 +130,6 @@ async def dry_run(call: Call, manifest: dict[str, Any], namespace: str, *, name:
 def from_template(body: dict[str, Any]) -> dict[str, Any]:
     """Make the manifest of a workflow that runs a stored template (``argo submit --from``)."""
     kind, name = text_of(body, "resourceKind").lower(), text_of(body, "resourceName")
-    if kind in _CRON:
-        raise RequestError("not_implemented", "cron workflows are not served yet")
     if kind not in _TEMPLATE | _CLUSTER:
         raise InvalidInputError(f"the resource kind {kind[:60]!r} cannot be submitted")
     cluster = kind in _CLUSTER

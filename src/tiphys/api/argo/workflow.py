@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from tiphys.api.argo.call import Call, mapping_of, pairs_of, reply, text_of
+from tiphys.api.argo.cron import from_cron
 from tiphys.api.argo.feed import Feed
 from tiphys.api.argo.fields import Fields
 from tiphys.api.argo.listing import read_query, reply_list
@@ -17,6 +18,7 @@ from tiphys.control.service import Retry
 from tiphys.engine.event import Shutdown
 from tiphys.errors import NotFoundError
 from tiphys.service.access import Role
+from tiphys.service.submission import CREATED_BY
 from tiphys.store import WorkflowRow
 
 # --- making and finding -------------------------------------------------------------------------
@@ -36,9 +38,9 @@ async def submit_template(call: Call) -> Response:
     """Run a stored template."""
     namespace = call.namespace(Role.MEMBER)
     body = await call.body()
-    manifest = from_template(body)
-    options = mapping_of(body, "submitOptions")
     namespace = namespace or call.context.config.namespace
+    manifest = from_cron(call, namespace, body) or from_template(body)
+    options = mapping_of(body, "submitOptions")
     dry, server = bool(options.get("dryRun")), options.get("serverDryRun")
     return await _take_in(call, manifest, namespace, dry=dry, server=server)
 
@@ -95,7 +97,8 @@ class Removal:
         return await self._forget(call, call.workflow_by_uid(Role.MEMBER))
 
     async def _forget(self, call: Call, row: WorkflowRow) -> Response:
-        await call.context.service.delete(row.uid, force=True)
+        abandon = call.flag("force")  # As `argo delete --force`: without waiting for artifacts.
+        await call.context.service.delete(row.uid, force=True, abandon=abandon)
         self._feed.tell(row.uid)
         await call.note("delete", row)
         return reply({})
@@ -182,5 +185,10 @@ async def _resubmit(call: Call, row: WorkflowRow) -> Response:
     body = await call.body()
     parameters = pairs_of("parameters", body.get("parameters"))
     memoized = bool(body.get("memoized"))
-    row = await call.context.service.resubmit(row.uid, memoized=memoized, parameters=parameters)
+    row = await call.context.service.resubmit(
+        row.uid,
+        memoized=memoized,
+        parameters=parameters,
+        annotations={CREATED_BY: call.identity.name},
+    )
     return await _done(call, "resubmit", row)

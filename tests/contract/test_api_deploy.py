@@ -1,0 +1,41 @@
+"""The unit for systemd: what it promises about tasks, and that systemd can read it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from configparser import RawConfigParser
+from pathlib import Path
+
+import pytest
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+def test_a_restart_of_the_service_leaves_tasks_alone() -> None:
+    unit = RawConfigParser(strict=False)
+    unit.read(DEPLOY / "tiphys.service")
+    service = unit["Service"]
+
+    assert service["KillMode"] == "process"
+    assert service["Delegate"] == "yes"
+    assert service["OOMPolicy"] == "continue"
+    # These would take away what the sandbox of tasks is made of.
+    broken = {"RestrictNamespaces", "ProtectSystem", "PrivateMounts", "ProtectControlGroups"}
+    assert not {key.lower() for key in broken} & set(service)
+
+
+def test_systemd_finds_nothing_wrong_with_the_unit() -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("there is no systemd here")
+
+    done = subprocess.run(
+        [analyze, "verify", str(DEPLOY / "tiphys.service")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
