@@ -8,11 +8,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: help run test check format lock bench chaos clean
+.PHONY: help run test check format lock ui bench chaos clean
 
 help:
 	@echo "make run     set up and run examples/diamond.yaml with the live tree"
 	@echo "make test    set up and run every check and test that this machine can run"
+	@echo "make ui      build the web pages that the server shows"
 	@echo "make format  put the code into shape"
 	@echo "make lock    compute the locks anew after a change of dependencies"
 	@echo "make bench   measure"
@@ -42,11 +43,14 @@ format: $(READY_DEV)
 lock:
 	@scripts/lock
 
+ui: $(READY)
+	@scripts/ui
+
 bench: $(READY_DEV)
 	@for each in benchmarks/*.py; do echo "== $$each"; $(BIN)/python "$$each"; done
 
 chaos: $(READY_DEV)
-	TIPHYS_CHAOS=full $(BIN)/pytest -r fEs tests/chaos
+	TIPHYS_CHAOS=full $(BIN)/pytest -r fEs tests/chaos tests/integration/postgres/test_outage.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
