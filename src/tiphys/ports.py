@@ -9,11 +9,19 @@ was opened with, never as return values. Implementations live in ``runtimes``; t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from tiphys.engine.node import Node
 from tiphys.spec import model
+
+SCHEDULER_LABEL = "tiphys.dev/scheduler"
+"""The label by which a workflow says where its nodes run."""
+LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO = "local", "k8s-native", "argo-default", "volcano"
+SCHEDULERS = (LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO)
+DISPATCHED = frozenset({ARGO_DEFAULT})
+"""Schedulers that take whole workflows: our engine only mirrors them."""
 
 AttemptId = str
 """``<workflow uid>.<number>``: one start of one node. Never used twice."""
@@ -40,6 +48,24 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
     archive_logs: bool = False
+    """Whether workflow or template want the logs kept as artifacts; its repository may as well."""
+    artifact_repository: str = ""
+    """The text that describes the workflow's own repository; "" is the configured one."""
+    values: Mapping[str, str] = {}
+    """What the tags of a repository's key format may name, shielded as the engine keeps it."""
+    scheduler: str = LOCAL
+    """Where it runs: one of ``SCHEDULERS``."""
+    layer: str = ""
+    """On Volcano: what it belongs to with those that become ready at the same time."""
+    queue: str = ""
+    retried: bool = False
+    """Whether the engine starts another attempt if this one fails."""
+    claims: tuple[model.PersistentVolumeClaim, ...] = ()
+    """On a cluster: volumes that the workflow claims for itself, under their final names."""
+    pod: Mapping[str, Any] = {}
+    """On a cluster: fields of the pod that the workflow sets for all its templates."""
+    pod_name: str = ""
+    """The name of its pod, where it is not the one that Argo would give."""
 
 
 class TaskStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -148,3 +174,66 @@ class Runtime(Protocol):
 
     async def close(self) -> None:
         """Let go; running tasks keep running."""
+
+
+class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole workflow for somebody else's engine."""
+
+    uid: str
+    name: str
+    namespace: str
+    scheduler: str
+    workflow: model.Workflow
+    """With everything merged in that it takes from a template."""
+    known: bool = False
+    """Whether it was seen there before: one that is gone must not be made again."""
+    attempts: Mapping[str, int] = {}
+    """Nodes that are known already, and the numbers under which their logs are kept."""
+
+
+class Mirrored(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody else's engine says of a workflow now."""
+
+    uid: str
+    at: float
+    phase: str
+    message: str = ""
+    started_at: float | None = None
+    finished_at: float | None = None
+    nodes: tuple[Node, ...] = ()
+    """Those that changed."""
+    outputs: model.Outputs | None = None
+    suspended: bool = False
+
+
+class Instruction(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person wants done with a workflow that runs elsewhere."""
+
+    uid: str
+    name: str
+    namespace: str
+    verb: str
+    """stop, terminate, suspend or resume."""
+    nodes: tuple[str, ...] = ()
+    """Which pauses go on; all, if none is named."""
+    outputs: Mapping[str, str] = {}
+    message: str = ""
+
+
+MirrorSink = Callable[[Sequence[Mirrored]], None]
+
+
+class Dispatcher(Protocol):
+    """Hands whole workflows over and tells what becomes of them."""
+
+    async def open(self, sink: MirrorSink) -> None:
+        """Get ready; what is heard goes to ``sink`` from now on."""
+
+    async def dispatch(self, orders: Sequence[Dispatch]) -> None:
+        """Hand each workflow over unless it was before, and follow it."""
+
+    async def instruct(self, instructions: Sequence[Instruction]) -> None:
+        """Have things done with workflows that were handed over."""
+
+    async def close(self) -> None:
+        """Let go; the workflows go on."""

@@ -12,7 +12,7 @@ from tiphys.control.recover import load
 from tiphys.wire.argo import decode_node
 
 if TYPE_CHECKING:
-    from tiphys.control.loop import Watcher
+    from tiphys.control.turn import Watcher
     from tiphys.engine.run import Run
     from tiphys.store import Store
 

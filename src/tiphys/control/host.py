@@ -12,17 +12,22 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tiphys.config import Config
+from tiphys.control.abroad import Abroad
 from tiphys.control.artifact import Artifacts
-from tiphys.control.loop import Control, Watcher
+from tiphys.control.door import Handler
+from tiphys.control.garbage import Garbage
+from tiphys.control.leftover import Leftovers
+from tiphys.control.loop import Control
 from tiphys.control.planning import Planning
 from tiphys.control.queues import Queues
 from tiphys.control.record import Ledger, row_of
@@ -30,21 +35,24 @@ from tiphys.control.recover import revive
 from tiphys.control.secrets import SecretFolder, secret_values
 from tiphys.control.service import stored_library
 from tiphys.control.submit import Submission, freeze
+from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
 from tiphys.engine.again import reopen
 from tiphys.engine.lifecycle import begin
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import NameTakenError
+from tiphys.ports import Dispatcher, Runtime
 from tiphys.runtimes.inline import InlineRuntime
 from tiphys.runtimes.local import LocalRuntime
 from tiphys.runtimes.router import RouterRuntime
 from tiphys.scheduling import Resources
 from tiphys.scheduling.estimate import KIND as ESTIMATE
 from tiphys.spec.library import Library
-from tiphys.spec.model import ObjectMeta
+from tiphys.spec.model import ObjectMeta, Secret
 from tiphys.spec.parse import Bundle, Parsed
 from tiphys.store import ObjectRow, Store, WorkflowRow
+from tiphys.store.lock import FolderLock
 
 MIN_PODS = 8
 """At least so many small tasks run at once, however few cores there are."""
@@ -94,22 +102,27 @@ class Host:
     def __init__(
         self,
         data: Path,
-        store: Store,
         ledger: Ledger,
         control: Control,
         *,
         resources: HostResources,
         queues: Queues,
+        garbage: Garbage,
     ) -> None:
         self.data = data
+        self.garbage = garbage
         self.unread = 0
         """How many unfinished workflows could not be read when they were to be taken up."""
         self.queues = queues
+        self.handlers: dict[str, Handler] = {}
+        """What is answered at the door besides the usual: parts above ``control`` add theirs."""
         self._resources = resources
-        self.store = store
+        self.store = ledger.store
         self.control = control
         self.clock = SystemClock()
         self._ledger = ledger
+        self._leftovers = Leftovers(data, ledger.store, control.ended)
+        control.show_to(self._leftovers)
         self._loop: asyncio.Task[None] | None = None
 
     @property
@@ -125,6 +138,8 @@ class Host:
     def start(self) -> None:
         """Let the loop turn."""
         self._loop = asyncio.create_task(self.control.serve())
+        self.garbage.resume(lambda row, abandon: self.forget(row, abandon=abandon))
+        self._leftovers.resume()
 
     def submit(
         self,
@@ -142,14 +157,11 @@ class Host:
         run = begin(
             submission.workflow, submission.spec, library, uid=str(uuid.uuid4()), created_at=now
         )
-        self._ledger.submit(
-            row_of(
-                run,
-                manifest=submission.workflow,
-                library=freeze(library),
-                source=submission.source,
-            )
+        row = row_of(
+            run, manifest=submission.workflow, library=freeze(library), source=submission.source
         )
+        self._ledger.submit(row)
+        self.garbage.promise(row, at=now)
         self.control.add(run)
         if nodes:
             reopen(run, nodes, now=now)
@@ -179,6 +191,7 @@ class Host:
             *(("WorkflowTemplate", each) for each in bundle.workflow_templates),
             *(("ClusterWorkflowTemplate", each) for each in bundle.cluster_workflow_templates),
             *(("ConfigMap", each) for each in bundle.config_maps),
+            *(("JobTemplate", each) for each in bundle.job_templates),
         ]
         for kind, each in kept:
             meta = each.value.metadata
@@ -192,12 +205,22 @@ class Host:
                     at=self.clock.now(),
                 )
             )
-        for secret in bundle.secrets:
-            meta = secret.value.metadata
-            self._resources.secrets.save(secret.value, meta.namespace or library.namespace)
+        self.keep_secrets(secret.value for secret in bundle.secrets)
 
-    async def forget(self, row: WorkflowRow) -> None:
-        """Remove a workflow that has ended, its logs and folders with it."""
+    def keep_secrets(self, secrets: Iterable[Secret]) -> None:
+        """Keep secrets: tasks that outlive this process need them, and so does the deletion of
+        their artifacts."""
+        for secret in secrets:
+            namespace = secret.metadata.namespace or self.library.namespace
+            self._resources.secrets.save(secret, namespace)
+
+    async def forget(self, row: WorkflowRow, *, abandon: bool = False) -> None:
+        """Remove a workflow that has ended, its logs, folders and collected artifacts with it.
+
+        Raises ConflictError where artifacts that must go cannot; ``abandon`` leaves them behind.
+        """
+        await self.garbage.release(row, abandon=abandon, at=self.clock.now())
+        self.garbage.drop(row.uid)
         self._ledger.delete(row.uid)
         await self.control.settle()
         await self._ledger.sweep()
@@ -210,12 +233,18 @@ class Host:
         self.unread = sum(run is None for run in runs)
         return [run for run in runs if run is not None]
 
+    def stop(self, strategy: ev.Shutdown) -> None:
+        """Ask all runs to end, and leave the garbage of those that have ended for later."""
+        self.control.stop_everything(strategy)
+        self.garbage.hurry()
+
     async def until(self, runs: Sequence[Run]) -> None:
         """Wait until these runs are over; raise what broke the loop, if anything does."""
 
         async def wait() -> None:
             for run in runs:
                 await self.control.ended(run.uid)
+                await self.garbage.finished(run.uid)
 
         assert self._loop is not None
         waits = asyncio.create_task(wait())
@@ -236,6 +265,8 @@ class Host:
     async def close(self) -> None:
         """Stop turning and let go; tasks keep running."""
         if self._loop is not None:
+            await self._leftovers.close()
+            await self.garbage.close()
             self._loop.cancel()
             with suppress(asyncio.CancelledError):
                 await self._loop
@@ -244,10 +275,20 @@ class Host:
 
 @asynccontextmanager
 async def hosting(
-    data: Path, config: Config, library: Library, watcher: Watcher
+    data: Path,
+    config: Config,
+    library: Library,
+    watcher: Watcher,
+    lock: FolderLock | None = None,
+    store: Store | None = None,
 ) -> AsyncIterator[Host]:
-    """Be the host of ``data``. Raises StoreLockedError where another process is."""
-    store = await asyncio.to_thread(Store.open, data, owner=True)
+    """Be the host of ``data``. Raises StoreLockedError where another process is.
+
+    A ``store`` that is open already belongs to the host from now on, and so does a ``lock``.
+    """
+    if store is None:
+        url = config.store.url
+        store = await asyncio.to_thread(Store.open, data, owner=True, lock=lock, url=url)
     ledger = Ledger(store)
     try:
         resources = HostResources(SecretFolder(data / "secrets"))
@@ -263,7 +304,7 @@ async def hosting(
         inline = InlineRuntime(
             resources=resources, artifacts=artifacts, allow=config.egress.get("allow", ())
         )
-        runtime = RouterRuntime(local, inline)
+        runtime = RouterRuntime(local, inline, partial(_make_cluster, data, config, artifacts))
         capacity = machine_capacity(config)
         queues = Queues(store, config.queue_list(), capacity)
         tree, warning = queues.tree()
@@ -275,8 +316,13 @@ async def hosting(
             planning=Planning(capacity, tree, store.objects(ESTIMATE)),
             clock=SystemClock(),
             watcher=watcher,
+            abroad=Abroad(partial(_make_dispatcher, data, config)),
         )
-        host = Host(data, store, ledger, control, resources=resources, queues=queues)
+        control.moved = store.moved
+        garbage = Garbage(store, ledger, artifacts, settle=control.settle, note=watcher.note)
+        control.show_to(garbage)
+        host = Host(data, ledger, control, resources=resources, queues=queues, garbage=garbage)
+        await asyncio.to_thread(artifacts.sweep, host.clock.now())
         await control.open()
         if local.notice:
             watcher.note(local.notice)
@@ -286,6 +332,22 @@ async def hosting(
             await host.close()
     finally:
         ledger.close()
+
+
+def _make_cluster(data: Path, config: Config, artifacts: Artifacts) -> Runtime:
+    """Give the runtime of workflows for a cluster; loaded only where there is one."""
+    from tiphys.runtimes.kubernetes import KubernetesRuntime  # noqa: PLC0415
+
+    return KubernetesRuntime(
+        data, config=config.kubernetes, local=config.local(), artifacts=artifacts
+    )
+
+
+def _make_dispatcher(data: Path, config: Config) -> Dispatcher:
+    """Give what hands workflows to the Argo controller of a cluster."""
+    from tiphys.dispatch.argo import ArgoDispatcher  # noqa: PLC0415
+
+    return ArgoDispatcher(data, config.kubernetes)
 
 
 def _with_stored(store: Store, library: Library) -> Library:
@@ -298,5 +360,6 @@ def _with_stored(store: Store, library: Library) -> Library:
             **stored.cluster_workflow_templates,
             **library.cluster_workflow_templates,
         },
+        job_templates={**stored.job_templates, **library.job_templates},
         config_maps={**stored.config_maps, **library.config_maps},
     )

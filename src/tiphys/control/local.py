@@ -17,10 +17,10 @@ from tiphys.config import Config, RunOptions
 from tiphys.control.door import Caller, Door, knock
 from tiphys.control.follow import follow
 from tiphys.control.host import Host, hosting
-from tiphys.control.loop import Watcher
 from tiphys.control.server import Desk, pack_files
 from tiphys.control.service import Service
 from tiphys.control.submit import Overrides, Submission, prepare, read_files
+from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
@@ -89,6 +89,7 @@ async def run_files(
 async def _run_here(order: _Order) -> list[Finished]:
     watcher = _Own(order.watcher)
     async with hosting(order.options.data, order.config, order.library, watcher) as host:
+        host.keep_secrets(order.library.secrets.values())
         runs = [host.submit(each, order.library) for each in order.submissions]
         watcher.uids.update(run.uid for run in runs)
         return await _host(host, runs, watcher)
@@ -99,7 +100,7 @@ async def _host(host: Host, runs: Sequence[Run], watcher: Watcher) -> list[Finis
     host.start()
     await door.open()
     try:
-        with _Interrupts(host.control.stop_everything, watcher):
+        with _Interrupts(host.stop, watcher):
             await host.until(runs)
     finally:
         await door.close()
@@ -138,7 +139,7 @@ async def attend(
                 caller.ask("stop", key=uid, strategy=strategy.value.lower())
         caller.close()
 
-    with Store.open(data, owner=False) as store:
+    with Store.open(data, owner=False, url=config.store.url) as store:
         with _Interrupts(stop, watcher):
             over = await follow(data, store, uids, watcher)
         if over:

@@ -11,71 +11,34 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
+from tiphys.control.abroad import Abroad
 from tiphys.control.explain import lock_holders
 from tiphys.control.locks import LockTable, Waiting
 from tiphys.control.planning import Planning
 from tiphys.control.record import Ledger
 from tiphys.control.task import attempt_id, make_task
+from tiphys.control.turn import Attempt, Observer, Turn, Watcher, end_of, event_of
 from tiphys.core.clock import Clock
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
-from tiphys.engine.node import Node, Phase
+from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import InvalidInputError, StoreError, StoreFullError
 from tiphys.ports import (
     AttemptId,
     Runtime,
     RuntimeEvent,
-    Task,
     TaskEnded,
-    TaskProgressed,
-    TaskReady,
-    TaskStarted,
 )
 from tiphys.scheduling import QueueTree, Scheduler
+from tiphys.store import EventRow
 
 STOP_GRACE = 30.0
-
-
-class Watcher(Protocol):
-    """Sees what happens, after it is on record."""
-
-    def workflow(self, run: Run) -> None:
-        """A run began, or its own fields changed."""
-
-    def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
-        """Nodes changed."""
-
-    def note(self, text: str) -> None:
-        """Something that a person should know."""
-
-
-@dataclass(slots=True)
-class Turn:
-    """What one turn of the loop gathers before it commits."""
-
-    starts: list[Task] = field(default_factory=list)
-    attaches: list[Task] = field(default_factory=list)
-    stops: list[AttemptId] = field(default_factory=list)
-    ended: list[AttemptId] = field(default_factory=list)
-    changed: dict[str, tuple[Run, dict[str, Node]]] = field(default_factory=dict)
-    headers: dict[str, Run] = field(default_factory=dict)
-    removed: list[tuple[str, str]] = field(default_factory=list)
-    idle: set[str] = field(default_factory=set)
-    """Runs that have an attempt less."""
-
-
-@dataclass(slots=True)
-class _Attempt:
-    run: Run
-    command: cm.StartNode
-    running: bool = False
-    preempted: str = ""
-    """Why it is being stopped to make room."""
+LAST_WRITE = 5.0
+ELSEWHERE = "it was started from another data directory, which no longer leads"
 
 
 class Control:
@@ -89,6 +52,7 @@ class Control:
         planning: Planning,
         clock: Clock,
         watcher: Watcher,
+        abroad: Abroad | None = None,
     ) -> None:
         self.runs: dict[str, Run] = {}
         self._ledger = ledger
@@ -96,11 +60,14 @@ class Control:
         self._planning = planning
         self._clock = clock
         self._watcher = watcher
+        ledger.say = watcher.note
         self._onlookers: list[Watcher] = []
+        self._observers: list[Observer] = []
         self._locks = LockTable()
         self._inbox: deque[tuple[str, ev.Event]] = deque()
         self._results: deque[RuntimeEvent] = deque()
-        self._attempts: dict[AttemptId, _Attempt] = {}
+        self._abroad = abroad or Abroad()
+        self._attempts: dict[AttemptId, Attempt] = {}
         self._busy: dict[str, int] = {}
         """How many attempts of each run are waiting or running."""
         self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
@@ -109,6 +76,8 @@ class Control:
         self.full: StoreFullError | None = None
         """What is wrong while there is no room to put anything on record."""
         self._alarm: asyncio.TimerHandle | None = None
+        self.moved = False
+        """Whether restored runs were under way elsewhere: what became of them is not known here."""
         self._recovering = False
         self._claims: list[tuple[Run, cm.AcquireLocks]] = []
         """Locks that restored runs want but did not hold; asked for once all are restored."""
@@ -121,6 +90,7 @@ class Control:
     async def open(self) -> None:
         """Get the runtime ready."""
         await self._runtime.open(self._take_results)
+        await self._abroad.open(self._bell.set)
 
     def add(self, run: Run) -> None:
         """Take a run in; its events follow."""
@@ -172,6 +142,15 @@ class Control:
         """Let one more see what happens; notes are for the first watcher alone."""
         self._onlookers.append(onlooker)
 
+    def observe(self, observer: Observer) -> None:
+        """Tell one more of decisions and turns."""
+        self._observers.append(observer)
+
+    @property
+    def runtime(self) -> Runtime:
+        """Runs the nodes."""
+        return self._runtime
+
     @property
     def scheduler(self) -> Scheduler:
         """Decides what starts."""
@@ -219,12 +198,11 @@ class Control:
     async def turn(self) -> None:
         """Do one turn: events, plan, one commit, perform."""
         now = self._clock.now()
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
         settling, self._settling = self._settling, []
         self._digest(now)
-        for uid in self._turn.idle | self._turn.headers.keys():
-            run = self.runs.get(uid)
-            if run is not None and not self._busy.get(uid):
-                self._planning.idle(run, now)
+        self._note_idle(now)
         self._plan(now)
         for row in self._planning.learnt(now):
             self._ledger.keep(row)
@@ -238,17 +216,27 @@ class Control:
                 if not future.done():
                     future.set_exception(error)
 
+        planned = loop.time()
         try:
             await self._ledger.commit(turn.changed, turn.headers, turn.removed, full)
         except StoreError:
             self._settling.extend(settling)  # ``serve`` tells them.
             raise
         self.full = None
+        committed = loop.time()
         await self._perform(turn)
         self._announce(turn)
+        for observer in self._observers:
+            observer.turned(committed - planned, loop.time() - begun)
         for future in settling:
             if not future.done():
                 future.set_result(None)
+
+    def _note_idle(self, now: float) -> None:
+        for uid in self._turn.idle | self._turn.headers.keys():
+            run = self.runs.get(uid)
+            if run is not None and not self._busy.get(uid):
+                self._planning.idle(run, now)
 
     def _give_up(self, turn: Turn, uids: set[str]) -> None:
         """Forget new runs that could not be put on record."""
@@ -267,6 +255,8 @@ class Control:
         claims, self._claims = self._claims, []
         for claimant, command in claims:
             self._acquire(claimant, command, now)
+        for mirrored in self._abroad.reflect(self.runs):
+            self._gather(mirrored, now)
         while self._results or self._inbox:
             touched: dict[str, Run] = {}
             while self._results:
@@ -275,7 +265,8 @@ class Control:
                 uid, event = self._inbox.popleft()
                 run = self.runs.get(uid)
                 if run is not None:
-                    step(run, event)
+                    if not self._abroad.takes(run, event):
+                        step(run, event)
                     touched[uid] = run
             for run in touched.values():
                 self._gather(run, now)
@@ -287,37 +278,30 @@ class Control:
             if isinstance(result, TaskEnded):
                 self._turn.ended.append(result.id)
             return
+        if not isinstance(result, TaskEnded):
+            self._inbox.append((attempt.run.uid, event_of(result, attempt)))
+            return
+        self._release(result.id)
+        self._turn.ended.append(result.id)
+        self._inbox.append((attempt.run.uid, self._end(result, attempt)))
+
+    def _end(self, result: TaskEnded, attempt: Attempt) -> ev.Event:
         run, node, number = attempt.run, attempt.command.node, attempt.command.attempt
-        match result:
-            case TaskStarted():
-                event: ev.Event = ev.NodeStarted(
-                    at=result.at, node=node, attempt=number, host=result.host
-                )
-            case TaskReady():
-                event = ev.NodeReady(at=result.at, node=node, attempt=number, ip=result.ip)
-            case TaskProgressed():
-                event = ev.NodeProgressed(
-                    at=result.at, node=node, attempt=number, progress=result.progress
-                )
-            case TaskEnded():
-                self._release(result.id)
-                self._turn.ended.append(result.id)
-                if result.stopped and not run.nodes[node].ended:
-                    # Whoever stops a node for good ends it first, so this was to make room;
-                    # perhaps before a restart, which the reason does not survive.
-                    message = attempt.preempted or "stopped to make room for others"
-                    event = ev.NodePreempted(
-                        at=result.at, node=node, attempt=number, message=message
-                    )
-                else:
-                    event = _node_ended(result, node, number)
-        self._inbox.append((run.uid, event))
+        if not result.stopped or run.nodes[node].ended:
+            return end_of(result, node, number)
+        # Whoever stops a node for good ends it first, so this was to make room; perhaps before a
+        # restart, which the reason does not survive.
+        message = attempt.preempted or "stopped to make room for others"
+        self._ledger.note(
+            EventRow(uid=run.uid, at=result.at, kind="Preempted", node=node, text=message)
+        )
+        return ev.NodePreempted(at=result.at, node=node, attempt=number, message=message)
 
     def _release(self, attempt: AttemptId) -> None:
         self._planning.finished(attempt)
         self._forget(attempt)
 
-    def _forget(self, key: AttemptId) -> _Attempt:
+    def _forget(self, key: AttemptId) -> Attempt:
         attempt = self._attempts.pop(key)
         uid = attempt.run.uid
         self._busy[uid] -= 1
@@ -369,13 +353,17 @@ class Control:
 
     def _queue(self, run: Run, command: cm.StartNode, now: float) -> None:
         key = attempt_id(run, command.attempt)
-        self._attempts[key] = _Attempt(run, command)
+        self._attempts[key] = Attempt(run, command)
         self._busy[run.uid] = self._busy.get(run.uid, 0) + 1
         try:
             if command.again and run.nodes[command.node].ours.admitted:
                 self._planning.adopt(run, command, now)
                 self._attempts[key].running = True
-                self._turn.attaches.append(make_task(run, command, now))
+                if self.moved:
+                    lost = TaskEnded(id=key, at=now, phase="Error", message=ELSEWHERE, lost=True)
+                    self._results.append(lost)
+                else:
+                    self._turn.attaches.append(make_task(run, command, now))
                 return
             refusal, warnings = self._planning.submit(run, command, now)
         except InvalidInputError as error:
@@ -405,6 +393,9 @@ class Control:
     def _plan(self, now: float) -> None:
         """Ask the scheduler what may start; note on each node that it was let in."""
         plan = self._planning.plan(now)
+        if plan:
+            for observer in self._observers:
+                observer.planned(plan, now)
         for preemption in plan.preempts:
             victim = self._attempts[preemption.victim]
             victim.preempted = preemption.told(
@@ -456,6 +447,7 @@ class Control:
             await self._runtime.stop(turn.stops, grace=STOP_GRACE)
         if turn.ended:
             await self._runtime.acknowledge(turn.ended)
+        await self._abroad.perform()
 
     def _announce(self, turn: Turn) -> None:
         for watcher in (self._watcher, *self._onlookers):
@@ -520,34 +512,19 @@ class Control:
     async def close(self) -> None:
         """Let go of the runtime and the timers; tasks keep running. What was learnt is kept."""
         learnt = self._planning.learnt(self._clock.now(), last=True)
-        if learnt and self.full is None:
+        if learnt and self.full is None and self._ledger.away is None:
             for row in learnt:
                 self._ledger.keep(row)
-            with suppress(StoreError):
-                await self._ledger.commit({}, {}, [], lambda _, __: None)
+            with suppress(StoreError, TimeoutError):
+                async with asyncio.timeout(LAST_WRITE):
+                    await self._ledger.commit({}, {}, [], lambda _, __: None)
         for timer in self._timers.values():
             timer.cancel()
         await self._runtime.close()
+        await self._abroad.close()
 
     def stop_everything(self, strategy: ev.Shutdown) -> None:
         """Ask all runs to end."""
         for uid, run in self.runs.items():
             if not run.ended:
                 self.send(uid, ev.RunStopped(at=self._clock.now(), strategy=strategy))
-
-
-def _node_ended(result: TaskEnded, node: str, attempt: int) -> ev.NodeEnded:
-    return ev.NodeEnded(
-        at=result.at,
-        node=node,
-        attempt=attempt,
-        phase=str(Phase(result.phase)),
-        message=result.message,
-        outputs=result.outputs,
-        containers=tuple(
-            ev.ContainerEnded(name=each.name, phase=each.phase, message=each.message)
-            for each in result.containers
-        ),
-        cpu_seconds=result.usage.cpu_seconds,
-        memory_bytes=result.usage.memory_bytes,
-    )

@@ -7,7 +7,7 @@ The loop opens the gate (``scheduling.gate``) with ``choice_of`` once for each r
 from __future__ import annotations
 
 from tiphys.control.foresight import Foresight
-from tiphys.control.task import attempt_id, requests_of, scheduler_of
+from tiphys.control.task import attempt_id, layer_of, requests_of, scheduler_of
 from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType
@@ -17,6 +17,7 @@ from tiphys.scheduling import Gang, Resources
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.estimate import Memory, key_of
 from tiphys.scheduling.placement import Choice, Facts, choose, priority_of
+from tiphys.scheduling.queue import DEFAULT
 from tiphys.spec import model
 
 _NAMED = ("tiphys.dev/queue", "kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name")
@@ -27,6 +28,9 @@ def choice_of(run: Run, *, queue: str = "", unit: str = "") -> Choice:
 
     Raises InvalidInputError where these make no sense: the run cannot begin.
     """
+    if scheduler_of(run) != LOCAL:
+        # The queue that it names is one of the cluster's.
+        queue = DEFAULT
     pods = run.spec.pod_metadata or model.Metadata()
     priority, named = run.spec.priority, run.spec.pod_priority_class_name
     if named:
@@ -67,7 +71,7 @@ def facts_of(
         gang=_gang(command.gang),
         expected_seconds=None if memory is None else memory.seconds(estimate_key(run, node)),
         rank=0.0 if foresight is None else foresight.rank(node),
-        queue=_own_queue(template.metadata),
+        queue=_own_queue(template.metadata) if scheduler_of(run) == LOCAL else "",
         priority=_own_priority(run, template),
     )
 
@@ -123,24 +127,6 @@ def _own_priority(run: Run, template: model.Template) -> int | None:
         return template.priority
     name = template.priority_class_name
     return run.library.priority_classes.get(name) if name else None
-
-
-def layer_of(run: Run, node: Node) -> str:
-    """Name the step group, loop or set of dependencies that a node comes from.
-
-    Nodes with the same name that become ready together are a layer.
-    """
-    parents = node.ours.parents
-    while len(parents) == 1 and _is_retry(run, parents[0]):
-        parents = run.nodes[parents[0]].ours.parents
-    if len(parents) == 1 and parents[0] in run.nodes:
-        return run.nodes[parents[0]].name
-    return "+".join(sorted(parents)) or run.name
-
-
-def _is_retry(run: Run, node_id: str) -> bool:
-    node = run.nodes.get(node_id)
-    return node is not None and node.type is NodeType.RETRY
 
 
 def estimate_key(run: Run, node: Node) -> str:

@@ -92,7 +92,7 @@ class Queues:
         if queue.name in _NO_NAMES:
             raise InvalidInputError(f"{queue.name!r} is no name for a queue")
         if new and (queue.name in self._stored or queue.name in self._configured):
-            raise ConflictError(f"queue {queue.name} exists already: `tiphys queue update` changes")
+            raise ConflictError(f"queue {queue.name} exists already (an update changes it)")
         after = {**self._stored, queue.name: queue}
         tree = tree_of(self._configured.values(), after.values())
         self._check_parent(queue, tree)
@@ -269,12 +269,12 @@ class _Empty:
 
 
 def queues_in_force(
-    data: Path, configured: Sequence[Queue], capacity: Resources
+    data: Path, configured: Sequence[Queue], capacity: Resources, url: str = ""
 ) -> tuple[QueueTree, str]:
     """Give the tree of the settings and the store of ``data``, and the warning of ``fit``."""
-    if not (data / NAME).exists():
+    if not url and not (data / NAME).exists():
         return Queues(_Empty(), configured, capacity).tree()
-    with Store.open(data, owner=False) as store:
+    with Store.open(data, owner=False, url=url) as store:
         return Queues(store, configured, capacity).tree()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -16,12 +16,13 @@ import msgspec
 from tiphys.engine import command as cm
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
-from tiphys.errors import StoreFullError
+from tiphys.errors import StoreFullError, StoreUnavailableError
 from tiphys.scheduling.admission import queue_of
 from tiphys.spec import model
 from tiphys.store import Store
 from tiphys.store.row import (
     Batch,
+    EventRow,
     MemoRow,
     NodeRow,
     ObjectRow,
@@ -50,8 +51,19 @@ class Ledger:
         self._objects: list[ObjectRow] = []
         self._deleted: list[str] = []
         self._forgotten: list[tuple[str, str, str]] = []
+        self._amended: list[NodeRow] = []
+        self._events: list[EventRow] = []
+        self.away: StoreUnavailableError | None = None
+        """What is wrong while the database cannot be reached."""
+        self.say: Callable[[str], None] = _unsaid
+        """Tells people that it cannot, and that it can again."""
         self.metrics: deque[tuple[str, cm.EmitMetric]] = deque(maxlen=MOST_METRICS)
         """The latest values of metrics that workflows define."""
+
+    @property
+    def store(self) -> Store:
+        """What it writes to; others only read there."""
+        return self._store
 
     def submit(self, row: WorkflowRow) -> None:
         """Put a new workflow into the next commit."""
@@ -76,20 +88,20 @@ class Ledger:
 
     def quarantine(self, row: WorkflowRow, why: str) -> None:
         """Put a workflow that cannot be read aside, with the next commit."""
-        self._aside.append(
-            WorkflowHeader(
-                uid=row.uid,
-                phase=row.phase,
-                message=row.message,
-                started_at=row.started_at,
-                finished_at=row.finished_at,
-                progress=row.progress,
-                shutdown=row.shutdown,
-                suspended=row.suspended,
-                starts=row.starts,
-                quarantine=why,
-            )
-        )
+        self._aside.append(msgspec.structs.replace(_same_header(row), quarantine=why))
+
+    def annotate(self, row: WorkflowRow, annotations: Mapping[str, str]) -> None:
+        """Add annotations to a workflow that has ended, with the next commit."""
+        joined = {**row.annotations, **annotations}
+        self._aside.append(msgspec.structs.replace(_same_header(row), annotations=joined))
+
+    def amend(self, nodes: Iterable[NodeRow]) -> None:
+        """Change nodes of a workflow that has ended, with the next commit."""
+        self._amended.extend(nodes)
+
+    def note(self, event: EventRow) -> None:
+        """Keep what happened for people to read, with the next commit."""
+        self._events.append(event)
 
     async def commit(
         self,
@@ -100,18 +112,15 @@ class Ledger:
     ) -> None:
         """Write everything in one transaction; return when it is durable.
 
-        With no room on the disk, new workflows are given up (``full`` is told which), and the rest
-        is tried again until there is room: nothing is performed before it is on record, and
-        nothing that was acknowledged is forgotten.
+        A database that is away is waited for. With no room on the disk, new workflows are given up
+        (``full`` is told which), and the rest is tried again until there is room: nothing is
+        performed before it is on record, and nothing that was acknowledged is forgotten.
         """
         batch = Batch(
             submitted=self._submitted,
             headers=[*self._aside, *(header_of(run) for run in headers.values())],
-            nodes=[
-                node_row(uid, node)
-                for uid, (_, nodes) in changed.items()
-                for node in nodes.values()
-            ],
+            nodes=[*self._amended, *_node_rows(changed)],
+            events=self._events,
             removed=removed,
             memos=self._new_memos,
             objects=self._objects,
@@ -122,14 +131,26 @@ class Ledger:
             return
         self._submitted, self._new_memos, self._aside = [], [], []
         self._objects, self._deleted, self._forgotten = [], [], []
+        self._amended, self._events = [], []
         while True:
             try:
                 await self._in_thread(lambda: self._store.commit(batch))
             except StoreFullError as error:
                 full(error, _give_up_new(batch))
                 await asyncio.sleep(RETRY_SECONDS)
+            except StoreUnavailableError as error:
+                self._wait_for(error)
+                await asyncio.sleep(RETRY_SECONDS)
             else:
+                self._wait_for(None)
                 return
+
+    def _wait_for(self, error: StoreUnavailableError | None) -> None:
+        if error is not None and self.away is None:
+            self.say(f"waiting for the store: {error}")
+        elif error is None and self.away is not None:
+            self.say("the store is back")
+        self.away = error
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -153,7 +174,10 @@ class Ledger:
         key = (run.namespace, command.cache, command.key)
         known = self._memos.get(key)
         if known is None:
-            stored = self._store.memo(*key)
+            try:
+                stored = self._store.memo(*key)
+            except StoreUnavailableError:
+                return None  # The loop cannot stand still here; to do a thing again is no mistake.
             if stored is None:
                 return None
             known = self._memos[key] = (_decode_outputs(stored.outputs), stored.at)
@@ -168,6 +192,10 @@ class Ledger:
         self._thread.shutdown()
 
 
+def _unsaid(_: str) -> None:
+    """Tell nobody."""
+
+
 def _give_up_new(batch: Batch) -> set[str]:
     """Take new workflows out of a batch that there is no room for; tell which."""
     refused = {row.uid for row in batch.submitted}
@@ -175,6 +203,27 @@ def _give_up_new(batch: Batch) -> set[str]:
     batch.headers = [header for header in batch.headers if header.uid not in refused]
     batch.nodes = [node for node in batch.nodes if node.uid not in refused]
     return refused
+
+
+def _node_rows(changed: Mapping[str, tuple[Run, Mapping[str, Node]]]) -> Iterator[NodeRow]:
+    for uid, (_, nodes) in changed.items():
+        for node in nodes.values():
+            yield node_row(uid, node)
+
+
+def _same_header(row: WorkflowRow) -> WorkflowHeader:
+    """Give a header that changes nothing."""
+    return WorkflowHeader(
+        uid=row.uid,
+        phase=row.phase,
+        message=row.message,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        progress=row.progress,
+        shutdown=row.shutdown,
+        suspended=row.suspended,
+        starts=row.starts,
+    )
 
 
 def header_of(run: Run) -> WorkflowHeader:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tiphys.control.abroad import is_abroad
 from tiphys.control.submit import thaw
 from tiphys.engine import event as ev
 from tiphys.engine.again import reopen
@@ -16,7 +17,7 @@ from tiphys.engine.event import Shutdown
 from tiphys.engine.lifecycle import begin
 from tiphys.engine.restore import restore
 from tiphys.engine.run import Run
-from tiphys.errors import StoreError, TiphysError
+from tiphys.errors import StoreError, StoreUnavailableError, TiphysError
 from tiphys.spec import model
 from tiphys.wire.argo import decode_node
 
@@ -38,13 +39,18 @@ def revive(store: Store, row: WorkflowRow, control: Control, ledger: Ledger) -> 
         run = load(row)
         nodes = [decode_node(each.body) for each in store.nodes(row.uid)]
         control.add(run)
-        if run.started_at is None:
+        if is_abroad(run):
+            run.nodes = {node.id: node for node in nodes}
+            control.send(run.uid, ev.RunStarted(at=control.now()))
+        elif run.started_at is None:
             if nodes:  # It is being retried, and had not got its locks yet.
                 reopen(run, nodes, now=control.now(), reset=())
             control.send(run.uid, ev.RunStarted(at=control.now()))
         else:
             restore(run, nodes, now=control.now())
             control.take(run)
+    except StoreUnavailableError:
+        raise  # Nothing is wrong with the workflow.
     except (msgspec.MsgspecError, TiphysError, KeyError, ValueError, AssertionError) as error:
         control.drop(row.uid)
         ledger.quarantine(row, f"{type(error).__name__}: {error}"[:500])

@@ -8,24 +8,27 @@ from __future__ import annotations
 import asyncio
 import signal
 from base64 import b64decode, b64encode
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tiphys.config import Config
 from tiphys.control.door import Door, Handler, knock
 from tiphys.control.host import Host, hosting
-from tiphys.control.loop import Watcher
 from tiphys.control.queues import queue_handlers
 from tiphys.control.service import Retry, Service
+from tiphys.control.standby import Follower, keep_leading, lead
 from tiphys.control.submit import Overrides
+from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.scheduling import Scheduler
 from tiphys.spec.library import Library
 from tiphys.store import WorkflowRow
+from tiphys.store.lock import FolderLock
 
 STRATEGIES = {"stop": ev.Shutdown.STOP, "terminate": ev.Shutdown.TERMINATE}
 
@@ -109,7 +112,9 @@ class Desk:
         return _shown(row)
 
     async def _delete(self, request: Mapping[str, Any]) -> Any:
-        return _shown(await self._service.delete(**_only(request, "key", "namespace", "force")))
+        return _shown(
+            await self._service.delete(**_only(request, "key", "namespace", "force", "abandon"))
+        )
 
     async def _wait(self, request: Mapping[str, Any]) -> Any:
         row = self._host.store.workflow(request["key"], namespace=request.get("namespace", ""))
@@ -145,12 +150,20 @@ class Quiet:
             self._note(text)
 
 
-Front = Callable[[Host, Service], AbstractAsyncContextManager[None]]
-"""What else is open while a host is up: the HTTP server."""
+class Front(Follower, Protocol):
+    """What else is open while a host is up, or while one is waited for: the HTTP server."""
+
+    def __call__(self, host: Host, service: Service) -> AbstractAsyncContextManager[None]:
+        """Serve as the host's."""
 
 
 async def serve(
-    data: Path, config: Config, watcher: Watcher, ready: Any = None, front: Front | None = None
+    data: Path,
+    config: Config,
+    watcher: Watcher,
+    ready: Any = None,
+    front: Front | None = None,
+    lock: FolderLock | None = None,
 ) -> None:
     """Be the host of ``data`` until told to end; tasks keep running then."""
     library = Library(namespace=config.namespace)
@@ -158,13 +171,19 @@ async def serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with hosting(data, config, library, watcher) as host:
+    ready = _once(ready)
+    store = None
+    if config.store.url:
+        store = await lead(data, config.store.url, stop, front, watcher.note, ready)
+        if store is None:
+            return
+    async with hosting(data, config, library, watcher, lock, store) as host:
         runs = host.recover()
         if runs:
             watcher.note(f"took up {len(runs)} unfinished workflows")
         defaults = config.workflow_defaults.spec if config.workflow_defaults else None
         service = Service(host, defaults)
-        door = Door(data, Desk(host, service).handlers())
+        door = Door(data, ChainMap(host.handlers, dict(Desk(host, service).handlers())))
         if not host.unread:  # Tasks of a workflow that cannot be read are not nobody's.
             await host.control.keep_only_ours()
         host.start()
@@ -172,11 +191,16 @@ async def serve(
         await door.open()
         try:
             async with front(host, service) if front else nullcontext():
-                if ready is not None:
-                    ready()
-                await host.until_broken(stop)
+                ready()
+                async with keep_leading(store, stop) if store else nullcontext():
+                    await host.until_broken(stop)
         finally:
             await door.close()
+
+
+def _once(call: Callable[[], None] | None) -> Callable[[], None]:
+    calls = [call] if call is not None else []
+    return lambda: calls.pop()() if calls else None
 
 
 async def perform(

@@ -6,7 +6,7 @@ Each returns when what was asked for is on record. Names may be names, uids or `
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,16 +27,18 @@ from tiphys.engine.resubmit import Memoized, plan_resubmit
 from tiphys.engine.run import Run
 from tiphys.engine.selector import parse_selector
 from tiphys.errors import ConflictError, InvalidInputError
+from tiphys.ports import DISPATCHED, SCHEDULER_LABEL
 from tiphys.spec import model
 from tiphys.spec.library import Library
 from tiphys.spec.merge import resolve_spec
+from tiphys.spec.parse import Bundle
 from tiphys.store import ObjectRow, WorkflowRow
 from tiphys.wire.argo import decode_node
 
 if TYPE_CHECKING:
     from tiphys.control.host import Host
 
-KEPT = ("WorkflowTemplate", "ClusterWorkflowTemplate", "ConfigMap")
+KEPT = ("WorkflowTemplate", "ClusterWorkflowTemplate", "ConfigMap", "JobTemplate")
 """Kinds of documents that a submission leaves behind for later ones."""
 
 
@@ -62,7 +64,11 @@ class Service:
         self, files: Sequence[tuple[str, bytes]], overrides: Overrides, *, start: bool = True
     ) -> list[WorkflowRow]:
         """Take workflows in; templates, config maps and secrets of the files are kept."""
-        bundle = read_files(files)
+        known = self._host.library
+        if overrides.namespace:
+            known = replace(known, namespace=overrides.namespace)
+        bundle = read_files(files, known)
+        _check_something(bundle)
         library = self._host.library.extended(bundle)
         submissions = [
             prepare(parsed, library, overrides, self._defaults) for parsed in bundle.workflows
@@ -73,7 +79,13 @@ class Service:
         return [self._host.store.workflow(run.uid) for run in runs]
 
     async def resubmit(
-        self, key: str, *, namespace: str = "", memoized: bool, parameters: Mapping[str, str]
+        self,
+        key: str,
+        *,
+        namespace: str = "",
+        memoized: bool,
+        parameters: Mapping[str, str],
+        annotations: Mapping[str, str] | None = None,
     ) -> WorkflowRow:
         """Run a workflow once more under a new name; memoized, without what had succeeded."""
         row = self._host.store.workflow(key, namespace=namespace)
@@ -88,7 +100,7 @@ class Service:
             )
         manifest = msgspec.json.decode(row.manifest, type=model.Workflow)
         fresh, nodes = plan_resubmit(manifest, parameters=parameters, memoized=before)
-        workflow = named(fresh, library.namespace)
+        workflow = _annotated(named(fresh, library.namespace), annotations or {})
         submission = Submission(
             workflow, resolve_spec(workflow, library, self._defaults), row.source
         )
@@ -126,11 +138,15 @@ class Service:
         row = self._host.store.workflow(key, namespace=namespace)
         run = self._live(row)
         nodes: tuple[str, ...] = ()
+        pauses = _pauses(run)
         if node_selector:
             selector = parse_selector(node_selector)
-            nodes = tuple(n.id for n in _pauses(run) if selector.matches(n))
+            pauses = [node for node in pauses if selector.matches(node)]
+            nodes = tuple(node.id for node in pauses)
             if not nodes:
                 raise ConflictError(f"no pause of {row.name} matches {node_selector!r}")
+        if row.labels.get(SCHEDULER_LABEL) not in DISPATCHED:
+            _check_supplied(pauses, parameters)
         event = ev.RunResumed(
             at=self._host.clock.now(), nodes=nodes, outputs=dict(parameters), message=message
         )
@@ -161,7 +177,11 @@ class Service:
                     f"workflow {row.name} has not ended: only ended ones are retried"
                 )
             await self._host.control.ended(row.uid)  # Its last processes are on their way out.
-            row = self._host.store.workflow(row.uid)
+        if row.labels.get(SCHEDULER_LABEL) in DISPATCHED:
+            message = f"workflow {row.name} ran elsewhere: resubmit it, or retry it there"
+            raise ConflictError(message)
+        await self._host.garbage.finished(row.uid)
+        row = self._host.store.workflow(row.uid)
         selector = parse_selector(how.node_selector) if how.node_selector else None
         now = self._host.clock.now()
         plan = plan_retry(
@@ -176,12 +196,18 @@ class Service:
         if how.parameters:
             fresh.spec = _with_parameters(fresh.spec, how.parameters)
         reopen(fresh, plan.kept, now=now, reset=plan.reset, removed=plan.removed)
+        self._host.garbage.promise(row, at=now)
         self._host.take_up(fresh)
         await self._host.control.settle()
         return self._host.store.workflow(row.uid)
 
-    async def delete(self, key: str, *, namespace: str = "", force: bool = False) -> WorkflowRow:
-        """Forget a workflow with its logs; one under way is terminated first."""
+    async def delete(
+        self, key: str, *, namespace: str = "", force: bool = False, abandon: bool = False
+    ) -> WorkflowRow:
+        """Forget a workflow with its logs; with ``force`` one under way is terminated first.
+
+        What ``artifactGC`` says goes as well; ``abandon`` leaves behind what cannot be deleted.
+        """
         row = self._host.store.workflow(key, namespace=namespace)
         run = self._host.control.runs.get(row.uid)
         if run is not None:
@@ -192,15 +218,45 @@ class Service:
                     )
                 await self.stop(row.uid, ev.Shutdown.TERMINATE)
             await self._host.control.ended(row.uid)
-        await self._host.forget(row)
+        await self._host.forget(row, abandon=abandon)
         return row
 
     def _nodes(self, row: WorkflowRow) -> list[Node]:
         return [decode_node(each.body) for each in self._host.store.nodes(row.uid)]
 
 
+def _annotated(workflow: model.Workflow, more: Mapping[str, str]) -> model.Workflow:
+    replace, meta = msgspec.structs.replace, workflow.metadata
+    return replace(workflow, metadata=replace(meta, annotations={**meta.annotations, **more}))
+
+
 def _pauses(run: Run) -> list[Node]:
     return [run.nodes[each] for each in run.leaves if run.nodes[each].type is NodeType.SUSPEND]
+
+
+def _check_something(bundle: Bundle) -> None:
+    """Refuse files of which nothing would be kept."""
+    if bundle.workflows:
+        return
+    if bundle.cron_workflows:
+        raise InvalidInputError("a CronWorkflow is not submitted: `tiphys cron create` takes it")
+    templates = (*bundle.workflow_templates, *bundle.cluster_workflow_templates)
+    if not (*templates, *bundle.job_templates, *bundle.config_maps, *bundle.secrets):
+        raise InvalidInputError("there is no Workflow in these files")
+
+
+def _check_supplied(pauses: Sequence[Node], values: Mapping[str, str]) -> None:
+    """Refuse to resume pauses that would still lack an output, or that want no such output."""
+    wanted = [(node, each) for node in pauses if node.outputs for each in node.outputs.parameters]
+    unknown = sorted(set(values) - {each.name for _, each in wanted})
+    if unknown:
+        raise InvalidInputError(f"no pause waits for a parameter {unknown[0]!r}")
+    for node, each in wanted:
+        default = each.value_from.default if each.value_from is not None else None
+        if each.name not in values and each.value is None and default is None:
+            raise InvalidInputError(
+                f"the pause {node.name} needs a value for its output parameter {each.name!r}"
+            )
 
 
 def _with_parameters(spec: model.WorkflowSpec, values: Mapping[str, str]) -> model.WorkflowSpec:
@@ -219,11 +275,15 @@ def _with_parameters(spec: model.WorkflowSpec, values: Mapping[str, str]) -> mod
 def stored_library(rows: Sequence[ObjectRow], namespace: str) -> Library:
     """Give the library of what earlier submissions left behind."""
     found: dict[str, dict[object, object]] = {kind: {} for kind in KEPT}
-    types = {
+    types: dict[str, type[model.Model]] = {
         "WorkflowTemplate": model.WorkflowTemplate,
         "ClusterWorkflowTemplate": model.ClusterWorkflowTemplate,
         "ConfigMap": model.ConfigMap,
     }
+    if any(row.kind == "JobTemplate" for row in rows):
+        from tiphys.spec.model.volcano import JobTemplate  # noqa: PLC0415 - few have any
+
+        types["JobTemplate"] = JobTemplate
     for row in rows:
         if row.kind in types:
             value = msgspec.json.decode(row.body, type=types[row.kind])
@@ -234,4 +294,5 @@ def stored_library(rows: Sequence[ObjectRow], namespace: str) -> Library:
         workflow_templates=found["WorkflowTemplate"],  # type: ignore[arg-type]
         cluster_workflow_templates=found["ClusterWorkflowTemplate"],  # type: ignore[arg-type]
         config_maps=found["ConfigMap"],  # type: ignore[arg-type]
+        job_templates=found["JobTemplate"],  # type: ignore[arg-type]
     )

@@ -9,7 +9,8 @@ from dataclasses import replace as change
 
 import msgspec
 
-from tiphys.errors import NotFoundError, Problem, SpecError
+from tiphys.errors import InvalidInputError, NotFoundError, Problem, SpecError
+from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
 from tiphys.spec import model
 from tiphys.spec.library import Library
 from tiphys.spec.merge import resolve_spec
@@ -55,9 +56,12 @@ class RejectedError(SpecError):
         self.workflows = tuple(workflows)
 
 
-def read_files(files: Iterable[tuple[str, bytes]]) -> Bundle:
-    """Parse files; raise SpecError with all problems, warnings among them, if any is an error."""
-    bundle = parse_files(files)
+def read_files(files: Iterable[tuple[str, bytes]], library: Library | None = None) -> Bundle:
+    """Parse files; raise SpecError with all problems, warnings among them, if any is an error.
+
+    Flows may be made of the JobTemplates of ``library``.
+    """
+    bundle = parse_files(files, library=library)
     if bundle.errors:
         raise SpecError(bundle.problems)
     return bundle
@@ -71,6 +75,7 @@ def prepare(
 ) -> Submission:
     """Make a workflow ready, or raise RejectedError."""
     workflow = named(_overridden(parsed.value, overrides), library.namespace)
+    _check_scheduler(workflow)
     source = parsed.document.file
     try:
         spec = resolve_spec(workflow, library, defaults)
@@ -86,6 +91,13 @@ def prepare(
         message = f"invalid spec: {problems[0].path}: {problems[0].message}"
         raise RejectedError(problems, [_shown(workflow, "Failed", message)])
     return Submission(workflow, spec, source)
+
+
+def _check_scheduler(workflow: model.Workflow) -> None:
+    wanted = workflow.metadata.labels.get(SCHEDULER_LABEL, LOCAL)
+    if wanted not in SCHEDULERS:
+        known = ", ".join(SCHEDULERS)
+        raise InvalidInputError(f"{SCHEDULER_LABEL}: {wanted[:40]!r} is none of {known}")
 
 
 def _overridden(workflow: model.Workflow, overrides: Overrides) -> model.Workflow:

@@ -5,14 +5,20 @@ weighs.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+import msgspec
 
 from tiphys.core.quantity import bytes_of, cpu_millis
 from tiphys.engine.command import StartNode
+from tiphys.engine.node import Node, NodeType
 from tiphys.engine.run import Run
 from tiphys.errors import InvalidInputError
-from tiphys.ports import AttemptId, Task
+from tiphys.ports import LOCAL, SCHEDULER_LABEL, VOLCANO, AttemptId, Task
 from tiphys.scheduling import Resources, Work, WorkId, clamp
+from tiphys.scheduling.admission import queue_of
 from tiphys.spec import model
+from tiphys.spec.repository import repository_text
 
 
 def attempt_id(run: Run, attempt: int) -> AttemptId:
@@ -24,6 +30,12 @@ def make_task(run: Run, command: StartNode, now: float) -> Task:
     """Build what a runtime needs to run the node."""
     node = run.nodes[command.node]
     template = command.template
+    scheduler = scheduler_of(run)
+    if run.spec.host_aliases and scheduler == LOCAL:
+        aliases = (*run.spec.host_aliases, *template.host_aliases)
+        template = msgspec.structs.replace(template, host_aliases=aliases)
+    everywhere = run.spec.pod_metadata if scheduler != LOCAL else None
+    common = everywhere or model.Metadata()
     return Task(
         id=attempt_id(run, command.attempt),
         workflow=run.name,
@@ -36,10 +48,64 @@ def make_task(run: Run, command: StartNode, now: float) -> Task:
         capture_result=command.capture_result,
         deadline=_deadline(command, now),
         pod_spec_patch=template.pod_spec_patch or run.spec.pod_spec_patch,
-        labels=template.metadata.labels,
-        annotations=template.metadata.annotations,
+        labels={**common.labels, **template.metadata.labels},
+        annotations={**common.annotations, **template.metadata.annotations},
         archive_logs=_archives(run, template),
+        artifact_repository=repository_text(
+            run.library.config_maps, run.namespace, run.spec.artifact_repository_ref
+        ),
+        values=_values(run, template),
+        scheduler=scheduler,
+        layer=layer_of(run, node) if scheduler == VOLCANO else "",
+        queue=_queue(run, template) if scheduler == VOLCANO else "",
+        retried=(template.retry_strategy or run.spec.retry_strategy) is not None,
+        claims=_claims(run) if scheduler != LOCAL else (),
+        pod=_pod_fields(run.spec) if scheduler != LOCAL else {},
+        pod_name=node.ours.pod,
     )
+
+
+def _queue(run: Run, template: model.Template) -> str:
+    """Give the queue of a task: its template's own, or that of its workflow."""
+    own, whole = template.metadata, run.workflow.metadata
+    labels, annotations = {**whole.labels, **own.labels}, {**whole.annotations, **own.annotations}
+    return queue_of(labels, annotations)
+
+
+def scheduler_of(run: Run) -> str:
+    """Say where the nodes of a run are to run."""
+    return run.workflow.metadata.labels.get(SCHEDULER_LABEL) or LOCAL
+
+
+def _pod_fields(spec: model.WorkflowSpec) -> dict[str, Any]:
+    """Give what a workflow sets for the pods of all its templates, as Kubernetes spells it."""
+    fields = {
+        "affinity": spec.affinity,
+        "automountServiceAccountToken": spec.automount_service_account_token,
+        "dnsConfig": spec.dns_config,
+        "dnsPolicy": spec.dns_policy,
+        "hostAliases": spec.host_aliases,
+        "hostNetwork": spec.host_network,
+        "imagePullSecrets": spec.image_pull_secrets,
+        "nodeSelector": spec.node_selector,
+        "priorityClassName": spec.pod_priority_class_name,
+        "schedulerName": spec.scheduler_name,
+        "securityContext": spec.security_context,
+        "serviceAccountName": spec.service_account_name,
+        "tolerations": spec.tolerations,
+    }
+    given = {name: value for name, value in fields.items() if value not in (None, "", (), {})}
+    return {name: msgspec.to_builtins(value) for name, value in given.items()}
+
+
+def _values(run: Run, template: model.Template) -> dict[str, str]:
+    """Give what a key format may name: the workflow's values and the inputs of the template."""
+    given = {
+        f"inputs.parameters.{each.name}": str(each.value)
+        for each in template.inputs.parameters
+        if each.value is not None
+    }
+    return {**run.globals, **given}
 
 
 def _deadline(command: StartNode, now: float) -> float | None:
@@ -62,6 +128,32 @@ def _archives(run: Run, template: model.Template) -> bool:
     if place is not None and place.archive_logs is not None:
         return place.archive_logs
     return bool(run.spec.archive_logs)
+
+
+def layer_of(run: Run, node: Node) -> str:
+    """Name the step group, loop or set of dependencies that a node comes from.
+
+    Nodes with the same name that become ready together are a layer.
+    """
+    parents = node.ours.parents
+    while len(parents) == 1 and _is_retry(run, parents[0]):
+        parents = run.nodes[parents[0]].ours.parents
+    if len(parents) == 1 and parents[0] in run.nodes:
+        return run.nodes[parents[0]].name
+    return "+".join(sorted(parents)) or run.name
+
+
+def _is_retry(run: Run, node_id: str) -> bool:
+    node = run.nodes.get(node_id)
+    return node is not None and node.type is NodeType.RETRY
+
+
+def _claims(run: Run) -> tuple[model.PersistentVolumeClaim, ...]:
+    replace = msgspec.structs.replace
+    return tuple(
+        replace(claim, metadata=replace(claim.metadata, name=f"{run.name}-{claim.metadata.name}"))
+        for claim in run.spec.volume_claim_templates
+    )
 
 
 def volumes_of(run: Run) -> tuple[model.Volume, ...]:

@@ -23,7 +23,9 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 def pod_of(task: Task) -> str:
     """Return the name that the task's pod would have."""
-    return pod_name(task.workflow, task.node_name, task.template.name, task.node_id)
+    return task.pod_name or pod_name(
+        task.workflow, task.node_name, task.template.name, task.node_id
+    )
 
 
 def host_environment(more: tuple[str, ...] = ()) -> dict[str, str]:

@@ -1,15 +1,16 @@
-"""One runtime made of two: each task goes to the one that its template needs.
+"""One runtime made of several: each task goes to the one that its template or workflow needs.
 
-Processes go to ``LocalRuntime``, requests and the like to ``InlineRuntime``. To the loop it is one
+Processes go to ``LocalRuntime``, requests and the like to ``InlineRuntime``, tasks of workflows for
+a cluster to that, which is made when the first of them comes. To the loop it is one
 ``ports.Runtime`` with one sink.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from tiphys.ports import AttemptId, Sink, Task
+from tiphys.ports import LOCAL, AttemptId, Runtime, Sink, Task
 from tiphys.runtimes.inline import InlineRuntime, is_inline
 from tiphys.runtimes.local import LocalRuntime
 
@@ -17,68 +18,93 @@ from tiphys.runtimes.local import LocalRuntime
 class RouterRuntime:
     """Sends tasks to the runtime that can run them, and what follows to where they went."""
 
-    def __init__(self, local: LocalRuntime, inline: InlineRuntime) -> None:
+    def __init__(
+        self,
+        local: LocalRuntime,
+        inline: InlineRuntime,
+        cluster: Callable[[], Runtime] | None = None,
+    ) -> None:
         self.name = local.name
         self._local = local
         self._inline = inline
-        self._inside: set[AttemptId] = set()
-        """Attempts that went to the inline runtime and are not acknowledged."""
+        self._make_cluster = cluster
+        self._cluster: Runtime | None = None
+        self._sink: Sink = lambda events: None
+        self._elsewhere: dict[AttemptId, Runtime] = {}
+        """Attempts that did not go to the local runtime and are not acknowledged."""
 
     # --- ports.Runtime --------------------------------------------------------------------
 
     async def open(self, sink: Sink) -> None:
-        """Open both."""
+        """Open what is there from the beginning."""
+        self._sink = sink
         await self._inline.open(sink)
         await self._local.open(sink)
 
     async def start(self, tasks: Sequence[Task]) -> None:
         """Start each task where it belongs."""
-        outside, inside = self._split(tasks)
-        if inside:
-            await self._inline.start(inside)
-        if outside:
-            await self._local.start(outside)
+        for runtime, own in await self._split(tasks):
+            await runtime.start(own)
 
     async def attach(self, tasks: Sequence[Task]) -> None:
         """Ask each runtime about its own."""
-        outside, inside = self._split(tasks)
-        if inside:
-            await self._inline.attach(inside)
-        if outside:
-            await self._local.attach(outside)
+        for runtime, own in await self._split(tasks):
+            await runtime.attach(own)
 
     async def stop(self, ids: Sequence[AttemptId], *, grace: float) -> None:
         """End attempts where they run."""
-        inside = [name for name in ids if name in self._inside]
-        outside = [name for name in ids if name not in self._inside]
-        if inside:
-            await self._inline.stop(inside, grace=grace)
-        if outside:
-            await self._local.stop(outside, grace=grace)
+        for runtime, own in self._places(ids):
+            await runtime.stop(own, grace=grace)
 
     async def keep(self, ids: Sequence[AttemptId]) -> None:
         """End and forget all attempts but these."""
         await self._local.keep(ids)
+        if self._cluster is not None:
+            await self._cluster.keep(ids)
 
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Let each runtime forget its own."""
-        inside = [name for name in ids if name in self._inside]
-        outside = [name for name in ids if name not in self._inside]
-        self._inside.difference_update(inside)
-        if inside:
-            await self._inline.acknowledge(inside)
-        if outside:
-            await self._local.acknowledge(outside)
+        for runtime, own in self._places(ids):
+            await runtime.acknowledge(own)
+        for name in ids:
+            self._elsewhere.pop(name, None)
 
     async def close(self) -> None:
-        """Let go of both."""
+        """Let go of all."""
         await self._inline.close()
         await self._local.close()
+        if self._cluster is not None:
+            await self._cluster.close()
 
-    def _split(self, tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
-        inside = [task for task in tasks if is_inline(task.template)]
-        self._inside.update(task.id for task in inside)
-        return [task for task in tasks if not is_inline(task.template)], inside
+    async def _split(self, tasks: Sequence[Task]) -> list[tuple[Runtime, list[Task]]]:
+        found: dict[int, tuple[Runtime, list[Task]]] = {}
+        for task in tasks:
+            runtime = await self._runtime_of(task)
+            if runtime is not self._local:
+                self._elsewhere[task.id] = runtime
+            found.setdefault(id(runtime), (runtime, []))[1].append(task)
+        return list(found.values())
+
+    async def _runtime_of(self, task: Task) -> Runtime:
+        template = task.template
+        on_cluster = task.scheduler != LOCAL and self._make_cluster is not None
+        if on_cluster and (template.resource is not None or not is_inline(template)):
+            return await self._open_cluster()
+        return self._inline if is_inline(template) else self._local
+
+    async def _open_cluster(self) -> Runtime:
+        if self._cluster is None:
+            assert self._make_cluster is not None
+            self._cluster = self._make_cluster()
+            await self._cluster.open(self._sink)
+        return self._cluster
+
+    def _places(self, ids: Sequence[AttemptId]) -> Iterator[tuple[Runtime, list[AttemptId]]]:
+        found: dict[int, tuple[Runtime, list[AttemptId]]] = {}
+        for name in ids:
+            runtime = self._elsewhere.get(name, self._local)
+            found.setdefault(id(runtime), (runtime, []))[1].append(name)
+        yield from found.values()
 
     # --- what people ask of the local one -------------------------------------------------
 
@@ -91,6 +117,11 @@ class RouterRuntime:
     def notice(self) -> str:
         """One line for the person who asks why there is no sandbox."""
         return self._local.notice
+
+    @property
+    def connected(self) -> bool:
+        """Whether tasks reach the executor."""
+        return self._local.connected
 
     @property
     def executor_pid(self) -> int:

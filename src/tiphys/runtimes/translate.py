@@ -22,7 +22,7 @@ from tiphys.runtimes.command import container_argv, expand, script_argv, with_in
 from tiphys.runtimes.config import LocalConfig
 from tiphys.runtimes.engine import ENGINES, RUN_FOLDER, Engine
 from tiphys.runtimes.environment import Environment, argo_environment, host_environment
-from tiphys.runtimes.hosts import HOSTS_PATH, write_hosts
+from tiphys.runtimes.hosts import HOSTS_FOLDER, HOSTS_PATH, write_hosts
 from tiphys.runtimes.volume import Volumes, write_file
 from tiphys.spec import model
 
@@ -231,6 +231,8 @@ class _Writer:
         unique = {posixpath.normpath(mount.mount_path): mount for mount in reversed(shown)}
         for target in sorted(unique, key=len):
             mount = unique[target]
+            if target == HOSTS_FOLDER and not self._sandboxed:
+                continue  # One for all would be wrong for each: the replicas run together.
             source = self._volumes.source(mount, variables)
             yield Mount(str(source), target, bool(mount.read_only))
         if member.role == "main" or mirrors:

@@ -5,12 +5,12 @@ Pure: reads the lines and the books, changes nothing. A member of a gang gets th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
-from tiphys.scheduling.ledger import Ledger
+from tiphys.scheduling.ledger import Account, Ledger
 from tiphys.scheduling.line import STRICT_ORDER, WORKFLOW_SLOT, Lines, Obstacle
 from tiphys.scheduling.pending import Entry
 from tiphys.scheduling.pool import Pool
@@ -33,7 +33,8 @@ from tiphys.scheduling.reason import (
     WorkflowNotAdmitted,
 )
 from tiphys.scheduling.reservation import Reservation
-from tiphys.scheduling.work import Work
+from tiphys.scheduling.running import Running
+from tiphys.scheduling.work import Work, WorkId
 
 
 def incomplete(work: Work, gangs: GangBook) -> Wait:
@@ -66,6 +67,7 @@ class View:
     head: Reservation | None
     promises: Promises
     horizon: Horizon
+    running: Mapping[WorkId, Running]
 
 
 def why(entry: Entry, view: View, now: float | None) -> Wait:
@@ -77,8 +79,10 @@ def why(entry: Entry, view: View, now: float | None) -> Wait:
         for order, other in batch.heap
         if other.alive and order < entry.order
     ]
-    expected = _expected_start(entry, ahead, view.ledger, view.horizon, now)
-    return Wait(_reason(entry, ahead, view, now), expected)
+    reason = _reason(entry, ahead, view, now)
+    if now is None or isinstance(reason, QueueNotOpen):
+        return Wait(reason)  # Nobody can tell when somebody will open it.
+    return Wait(reason, _expected_start(entry, ahead, view, now))
 
 
 def _reason(entry: Entry, ahead: Sequence[Entry], view: View, now: float | None) -> Reason:
@@ -130,26 +134,39 @@ def _gang_short(entry: Entry, name: str, free: int) -> Reason:
     return GangShort(entry.gang, len(entry.works), placeable)
 
 
-def _expected_start(
-    entry: Entry,
-    ahead: Sequence[Entry],
-    ledger: Ledger,
-    horizon: Horizon,
-    now: float | None,
-) -> float | None:
+def _expected_start(entry: Entry, ahead: Sequence[Entry], view: View, now: float) -> float | None:
     """When it may start: once what runs makes room, after the work that stands before it.
 
-    An estimate for people: the work ahead is spread over the whole machine.
+    An estimate for people: room is looked for on the machine and below the limits of the queue and
+    those above it, and the work ahead is spread evenly over as much as these let it use.
     """
-    if now is None:
-        return None
-    found = horizon.when(ledger.root.room, entry.needs, now)
-    if found is None:
-        return None
+    assert entry.batch is not None
+    path = entry.batch.account.path
+    start = now
+    for account in path:
+        room = {name: account.room.get(name, account.missing) for name, _ in entry.needs}
+        released = None if account is view.ledger.root else _inside(account, view.running)
+        found = view.horizon.when(room, entry.needs, now, released)
+        if found is None:
+            return None
+        start = max(start, found[0])
     busy: dict[str, float] = {}
     for other in ahead:
         for name, amount in other.needs:
             busy[name] = busy.get(name, 0.0) + amount * (other.seconds or 0.0)
-    capacity = ledger.capacity
-    parts = [amount / capacity.get(name) for name, amount in busy.items() if capacity.get(name)]
-    return found[0] + max(parts, default=0.0)
+    usable = {
+        name: min((each.limit[name] for each in path if name in each.limit), default=0)
+        for name in busy
+    }
+    parts = [amount / usable[name] for name, amount in busy.items() if usable[name] > 0]
+    return start + max(parts, default=0.0)
+
+
+def _inside(account: Account, running: Mapping[WorkId, Running]) -> Callable[[WorkId], bool]:
+    """Tell of running work whether its end makes room below the limit of ``account``."""
+
+    def counts(work_id: WorkId) -> bool:
+        found = running.get(work_id)
+        return found is not None and account in found.account.path
+
+    return counts

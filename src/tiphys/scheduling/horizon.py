@@ -7,7 +7,7 @@ it: it is never expected to end, which makes every forecast later and never too 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from tiphys.scheduling.ledger import Needs
 from tiphys.scheduling.work import WorkId
@@ -35,18 +35,25 @@ class Horizon:
         return iter(self._ends)
 
     def when(
-        self, room: Mapping[str, int], needs: Needs, now: float
+        self,
+        room: Mapping[str, int],
+        needs: Needs,
+        now: float,
+        counts: Callable[[WorkId], bool] | None = None,
     ) -> tuple[float, dict[str, int]] | None:
         """When ``needs`` will fit and what is left over then; None where nobody can tell.
 
-        Work that is overdue is expected to end now.
+        Work that is overdue is expected to end now. ``counts`` tells whose end makes room; without
+        it everybody's does.
         """
         free = dict(room)
         short = {name for name, amount in needs if amount > free.get(name, 0)}
         if not short:
             return now, _left(free, needs)
         wanted = dict(needs)
-        for at, _, released in self._ends:
+        for at, work_id, released in self._ends:
+            if counts is not None and not counts(work_id):
+                continue
             for name, amount in released:
                 free[name] = free.get(name, 0) + amount
                 if name in short and free[name] >= wanted[name]:

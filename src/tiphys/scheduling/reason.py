@@ -237,9 +237,11 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
         case GangShort(gang, needed, placeable, role):
             which = f" of task {role}" if role else ""
             short = needed - placeable
-            return f"gang {gang} is short by {short}: {placeable} of {needed}{which} have room"
+            room = f"{placeable} of {needed}{which} have room"
+            return f"gang {_gang_name(gang)} is short by {short}: {room}"
         case GangIncomplete(gang, needed, present):
-            return f"gang {gang} is incomplete: {present} of {needed} members are here"
+            here = f"{present} of {needed} members are here"
+            return f"gang {_gang_name(gang)} is incomplete: {here}"
         case QueueNotOpen(queue, state):
             return f"queue {queue} is {state.lower()}"
         case WorkflowLimit(queue, limit):
@@ -286,3 +288,8 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             )
         case NoSuchQueue(queue):
             return f"there is no queue {queue} that takes work"
+
+
+def _gang_name(gang: str) -> str:
+    """Give what people know a gang by: its node, without the run's id and the round."""
+    return gang.rpartition("/")[2].partition("#")[0]

@@ -127,6 +127,10 @@ class Scheduler:
         found = self._running.get(work_id)
         return found.work if found is not None else None
 
+    def started_at(self, work_id: WorkId) -> float:
+        """When a work began to hold its capacity."""
+        return self._running[work_id].started_at
+
     def wake_at(self) -> float | None:
         """When a plan may differ without any event; None where only events matter."""
         while self._deadlines and not self._deadlines[0][2].alive:
@@ -588,5 +592,6 @@ class Scheduler:
             return None
         if isinstance(waiting, Work):
             return explain.incomplete(waiting, self._gangs)
-        view = explain.View(self._lines, self._ledger, self._head, self._promises, self._horizon)
+        ahead, runs = (self._head, self._promises), (self._horizon, self._running)
+        view = explain.View(self._lines, self._ledger, *ahead, *runs)
         return explain.why(waiting, view, now)

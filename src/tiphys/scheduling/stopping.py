@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from tiphys.scheduling import victims
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.ledger import Ledger, obstacle
 from tiphys.scheduling.pending import Batch, Entry
@@ -18,6 +18,9 @@ from tiphys.scheduling.plan import Preemption, Rule
 from tiphys.scheduling.promise import Promises
 from tiphys.scheduling.running import Running
 from tiphys.scheduling.work import WorkId
+
+if TYPE_CHECKING:
+    from tiphys.scheduling import victims
 
 MOST_NEWCOMERS = 32
 """Works of one kind for which room is made in one round."""
@@ -73,6 +76,8 @@ class Stopping:
     def _choose(
         self, batch: Batch, entry: Entry, running: Sequence[victims.Unit]
     ) -> tuple[tuple[victims.Runner, ...], Rule] | None:
+        from tiphys.scheduling import victims  # noqa: PLC0415 - only where work is stopped
+
         newcomer = victims.Newcomer(
             entry.works[0], batch.account.home, entry.needs, urgent=entry.order[0] == 0
         )
@@ -88,6 +93,8 @@ class Stopping:
         return [Preemption(work_id, entry.works[0].id, rule) for work_id in ids]
 
     def _units(self, fresh: set[WorkId]) -> list[victims.Unit]:
+        from tiphys.scheduling import victims  # noqa: PLC0415 - only where work is stopped
+
         runners = (
             victims.Runner(running.work, running.account.home, running.needs, running.started_at)
             for work_id, running in self._running.items()

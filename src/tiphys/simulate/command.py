@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tiphys.scheduling.queue_file import read_queues, resources
 from tiphys.simulate.gantt import gantt_json, gantt_svg, gantt_text, stacked_svg
 from tiphys.simulate.machine import Machine, Outcome, Source
 from tiphys.simulate.report import Report, changes, compare_text, report_text, summarize
-from tiphys.simulate.run import Tasks
+from tiphys.simulate.run import Present, Tasks
 from tiphys.simulate.task import Task, planned, read_trace
 from tiphys.simulate.workflow import DEFAULT_SECONDS, Engines, runs_of
 from tiphys.spec import yaml
@@ -112,14 +113,20 @@ class Load:
     parameters: Mapping[str, str] = field(default_factory=dict)
     history: History | None = None
     default_seconds: float = DEFAULT_SECONDS
+    present: Sequence[Task] = ()
+    """What is there already and comes first; it takes room and is left out of the report."""
 
 
 def simulate(capacity: Resources, load: Load, queues: QueueTree | None = None) -> Simulation:
     """Play workflows and recorded executions on an imagined machine."""
     if not load.files and not load.traces:
         raise InvalidInputError("there is nothing to simulate: give workflow files or traces")
+    leaves = (queues or QueueTree.default()).leaves()
+    for trace in load.traces:
+        if trace.queue not in leaves:
+            raise InvalidInputError(f"trace {trace.path}: no queue {trace.queue!r} takes work")
     machine = Machine(capacity, queues)
-    sources: list[Source] = []
+    sources: list[Source] = [Present(load.present, machine)] if load.present else []
     if load.files:
         bundle = read_files(load.files)
         runs = runs_of(bundle, load.parameters)
@@ -129,7 +136,19 @@ def simulate(capacity: Resources, load: Load, queues: QueueTree | None = None) -
     if load.traces:
         sources.append(Tasks(_tasks(load.traces, capacity), machine))
     outcome = machine.run(*sources)
+    forget(outcome, {task.id for task in load.present})
     return Simulation(outcome, summarize(outcome))
+
+
+def forget(outcome: Outcome, ids: Collection[str]) -> None:
+    """Take works out of an outcome, as if nobody had seen them."""
+    for known in (outcome.records, outcome.stuck):
+        for work_id in ids & known.keys():
+            del known[work_id]
+    outcome.preemptions = [
+        (at, each) for at, each in outcome.preemptions if not {each.victim, each.beneficiary} & ids
+    ]
+    outcome.warnings = [w for w in outcome.warnings if w.partition(" ")[0] not in ids]
 
 
 def _tasks(traces: Sequence[Trace], capacity: Resources) -> list[Task]:

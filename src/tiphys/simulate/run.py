@@ -124,3 +124,12 @@ class Tasks:
 
     def finish(self) -> None:
         """Tasks behind one that never started are not reported: the first says it all."""
+
+
+class Present(Tasks):
+    """Tasks that are there when time begins, before everything else."""
+
+    def begin(self) -> None:
+        """Submit all of them, in their order."""
+        for task in self._tasks.values():
+            self._ready(task, 0.0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tiphys.control.placing import choice_of, estimate_key, facts_of, layer_of, observe_node
+from tiphys.control.placing import choice_of, estimate_key, facts_of, observe_node
+from tiphys.control.task import layer_of
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects

@@ -192,7 +192,7 @@ def test_a_layer_starts_whole() -> None:
     assert scheduler.plan(1.0).starts == ()
     wait = scheduler.reason(WorkId("a"), 1.0)
     assert wait is not None
-    assert wait.text == "gang L#1 is short by 1: 2 of 3 have room"
+    assert wait.text == "gang L is short by 1: 2 of 3 have room"
     scheduler.finished(WorkId("x"))
     assert scheduler.plan(2.0).starts == ("a", "b", "c")
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tiphys.engine.jobrule import Action, Policy, decide_action, may_start
 from tiphys.scheduling.kueue import fair, preempt
 from tiphys.scheduling.kueue.quota import (
     Cohorts,
@@ -18,7 +19,6 @@ from tiphys.scheduling.kueue.quota import (
     fits,
 )
 from tiphys.scheduling.volcano import flow
-from tiphys.engine.jobrule import Action, Policy, decide_action, may_start
 from tiphys.scheduling.volcano.proportion import Claim, pour
 
 claims = st.lists(

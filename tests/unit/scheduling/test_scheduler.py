@@ -234,9 +234,10 @@ def test_a_closed_queue_starts_nothing_and_says_so() -> None:
     submit(scheduler, work("a", queue="q"))
 
     assert scheduler.plan(0.0).starts == ()
-    wait = scheduler.reason(WorkId("a"))
+    wait = scheduler.reason(WorkId("a"), now=0.0)
     assert wait is not None
     assert wait.reason == QueueNotOpen("q", "Closed")
+    assert wait.expected_start is None
 
 
 def test_opening_a_queue_lets_its_work_start() -> None:
@@ -440,6 +441,27 @@ def test_backfill_starts_what_ends_before_the_head_would_start() -> None:
     wait = scheduler.reason(WorkId("head"), now=1.0)
     assert wait is not None
     assert wait.expected_start == pytest.approx(100.0)
+
+
+def test_behind_the_limit_of_its_queue_work_is_expected_when_the_queue_has_room() -> None:
+    small = Queue(name="small", capability=Resources(cpu=1000))
+    scheduler = machine(8, small, Queue(name="other"))
+    submit(
+        scheduler,
+        work("elsewhere", queue="other", expected_seconds=5.0),
+        work("running", queue="small", expected_seconds=100.0),
+    )
+    scheduler.plan(0.0)
+    submit(
+        scheduler,
+        work("next", queue="small", expected_seconds=30.0),
+        work("last", queue="small", expected_seconds=30.0),
+    )
+    scheduler.plan(1.0)
+
+    waits = [scheduler.reason(WorkId(name), now=1.0) for name in ("next", "last")]
+    starts = [wait.expected_start for wait in waits if wait is not None]
+    assert starts == [pytest.approx(100.0), pytest.approx(130.0)]
 
 
 def test_a_head_of_which_nobody_can_tell_is_passed_only_for_a_while() -> None:

@@ -1,0 +1,83 @@
+"""``jobRetainPolicy: delete``: what a flow's Jobs leave on the disk goes once the flow succeeded.
+
+Logs and working folders go. The record stays: the flow, its Jobs with their states and times, and
+what ``tiphys get`` shows of them; so do artifacts, which have rules of their own. A failed flow
+keeps everything, as upstream keeps the Jobs of such a flow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tiphys.engine.node import Node
+from tiphys.engine.run import Run
+from tiphys.store import Store, WorkflowFilter
+
+LABEL = "tiphys.dev/job-retain"
+"""On the workflow that a flow became."""
+GRACE = 10.0
+"""Seconds for those who follow the logs to see their end."""
+_STEP = 500
+
+
+def goes(labels: Mapping[str, str], phase: str) -> bool:
+    """Whether the files of a run that has ended go."""
+    return labels.get(LABEL) == "delete" and phase == "Succeeded"
+
+
+def remove_files(data: Path, uids: Iterable[str]) -> None:
+    """Remove logs and folders of all attempts of some runs."""
+    for uid in uids:
+        shutil.rmtree(data / "attempts" / uid, ignore_errors=True)
+
+
+class Leftovers:
+    """Removes them for one host; a watcher of its loop."""
+
+    def __init__(self, data: Path, store: Store, ended: Callable[[str], Awaitable[None]]) -> None:
+        self._data, self._store, self._ended = data, store, ended
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- control.loop.Watcher -------------------------------------------------------------
+
+    def workflow(self, run: Run) -> None:
+        """See that a run has ended."""
+        if run.ended and goes(run.workflow.metadata.labels, run.phase):
+            self._begin(self._remove(run.uid))
+
+    def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
+        """See nothing."""
+
+    def note(self, text: str) -> None:
+        """Hear nothing."""
+
+    # --- of the host ----------------------------------------------------------------------
+
+    def resume(self) -> None:
+        """Remove what an earlier host had no time for."""
+        if (self._data / "attempts").is_dir():
+            self._begin(asyncio.to_thread(self._sweep))
+
+    async def close(self) -> None:
+        """Leave the rest to the next host."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _remove(self, uid: str) -> None:
+        await self._ended(uid)
+        await asyncio.sleep(GRACE)
+        await asyncio.to_thread(remove_files, self._data, [uid])
+
+    def _sweep(self) -> None:
+        wanted = WorkflowFilter(phases=("Succeeded",), label_selector=f"{LABEL}=delete")
+        found = self._store.workflows(wanted, limit=_STEP)
+        remove_files(self._data, [row.uid for row in found])

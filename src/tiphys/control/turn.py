@@ -1,0 +1,94 @@
+"""What the loop hands around: one turn's gatherings, the attempts under way, and who looks on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tiphys.engine import command as cm
+from tiphys.engine import event as ev
+from tiphys.engine.node import Node, Phase
+from tiphys.engine.run import Run
+from tiphys.ports import AttemptId, Task, TaskEnded, TaskProgressed, TaskReady, TaskStarted
+from tiphys.scheduling import Plan
+
+
+class Watcher(Protocol):
+    """Sees what happens, after it is on record."""
+
+    def workflow(self, run: Run) -> None:
+        """A run began, or its own fields changed."""
+
+    def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
+        """Nodes changed."""
+
+    def note(self, text: str) -> None:
+        """Something that a person should know."""
+
+
+class Observer(Protocol):
+    """Told of decisions and turns, for numbers and logs."""
+
+    def planned(self, plan: Plan, now: float) -> None:
+        """Works start or must stop; called before it is on record."""
+
+    def turned(self, commit: float, turn: float) -> None:
+        """A turn is over: the seconds that its commit took, and all of it."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one turn of the loop gathers before it commits."""
+
+    starts: list[Task] = field(default_factory=list)
+    attaches: list[Task] = field(default_factory=list)
+    stops: list[AttemptId] = field(default_factory=list)
+    ended: list[AttemptId] = field(default_factory=list)
+    changed: dict[str, tuple[Run, dict[str, Node]]] = field(default_factory=dict)
+    headers: dict[str, Run] = field(default_factory=dict)
+    removed: list[tuple[str, str]] = field(default_factory=list)
+    idle: set[str] = field(default_factory=set)
+    """Runs that have an attempt less."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One start of one node, waiting or running."""
+
+    run: Run
+    command: cm.StartNode
+    running: bool = False
+    preempted: str = ""
+    """Why it is being stopped to make room."""
+
+
+def event_of(result: TaskStarted | TaskReady | TaskProgressed, attempt: Attempt) -> ev.Event:
+    """Turn news of a task that goes on into an event of its run."""
+    node, number = attempt.command.node, attempt.command.attempt
+    match result:
+        case TaskStarted():
+            return ev.NodeStarted(at=result.at, node=node, attempt=number, host=result.host)
+        case TaskReady():
+            return ev.NodeReady(at=result.at, node=node, attempt=number, ip=result.ip)
+        case TaskProgressed():
+            progress = result.progress
+            return ev.NodeProgressed(at=result.at, node=node, attempt=number, progress=progress)
+
+
+def end_of(result: TaskEnded, node: str, attempt: int) -> ev.NodeEnded:
+    """Turn the end of a task into an event of its run."""
+    return ev.NodeEnded(
+        at=result.at,
+        node=node,
+        attempt=attempt,
+        phase=str(Phase(result.phase)),
+        message=result.message,
+        outputs=result.outputs,
+        containers=tuple(
+            ev.ContainerEnded(name=each.name, phase=each.phase, message=each.message)
+            for each in result.containers
+        ),
+        cpu_seconds=result.usage.cpu_seconds,
+        memory_bytes=result.usage.memory_bytes,
+    )

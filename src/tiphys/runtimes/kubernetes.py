@@ -1,0 +1,532 @@
+"""Nodes on a cluster: ``ports.Runtime`` as one Kubernetes Job per attempt.
+
+Holds no truth: names are made of attempts' ids, so that whatever was made before a crash is found
+again; a Job gets its time to live only once its end is on record, so that none disappears unread.
+Watches Jobs and pods; copies logs as they are written; fetches outputs; reports as the local
+runtime does, in the same words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tiphys.errors import ClusterError, RuntimeFailure, TiphysError
+from tiphys.executor.clock import now
+from tiphys.executor.protocol import Ended
+from tiphys.kube.access import find_access
+from tiphys.kube.client import FOREVER, Client
+from tiphys.ports import (
+    AttemptId,
+    RuntimeEvent,
+    Sink,
+    Task,
+    TaskEnded,
+    TaskReady,
+    TaskStarted,
+)
+from tiphys.runtimes import kubernetes_carrier as carrier
+from tiphys.runtimes import kubernetes_helper as helper
+from tiphys.runtimes import kubernetes_staging as staging
+from tiphys.runtimes import verdict
+from tiphys.runtimes.config import LocalConfig
+from tiphys.runtimes.end import End
+from tiphys.runtimes.kubernetes_attempt import PodAttempt, Step
+from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.runtimes.kubernetes_gang import Gang, gangs_of, groups_path
+from tiphys.runtimes.kubernetes_job import (
+    ATTEMPT_ID,
+    OWNER,
+    Clerk,
+    Json,
+    claims_of,
+    labels_of,
+    owner_of,
+    wanted_paths,
+)
+from tiphys.runtimes.kubernetes_log import LogCopy
+from tiphys.runtimes.kubernetes_lookout import Lookout, jobs_path, pods_path
+from tiphys.runtimes.kubernetes_pod import (
+    all_ended,
+    exit_of,
+    first_start,
+    start_problem,
+    state_of,
+    statuses,
+)
+from tiphys.runtimes.kubernetes_resource import Action
+from tiphys.runtimes.staging import ArtifactStore
+from tiphys.runtimes.translate import MAIN
+from tiphys.spec import model
+
+WORKERS = 4
+LOG_PATIENCE = 30.0
+LAST_WORDS = 10.0
+_JOB_LABEL = "batch.kubernetes.io/job-name"
+_BACKGROUND = {"propagationPolicy": "Background"}
+T = TypeVar("T")
+
+
+class KubernetesRuntime:
+    """Runs nodes as Jobs of a cluster."""
+
+    name = "kubernetes"
+
+    def __init__(
+        self,
+        data: Path,
+        *,
+        config: KubernetesConfig,
+        local: LocalConfig,
+        artifacts: ArtifactStore | None = None,
+    ) -> None:
+        self._data = data
+        self._config = config
+        self._local = local
+        self._artifacts = artifacts
+        self._sink: Sink = lambda events: None
+        self._client: Client | None = None
+        self._lookout: Lookout | None = None
+        self._clerk: Clerk | None = None
+        self._attempts: dict[AttemptId, PodAttempt] = {}
+        self._by_job: dict[tuple[str, str], PodAttempt] = {}
+        self._actions: dict[AttemptId, asyncio.Task[None]] = {}
+        """Of ``resource`` templates."""
+        self._ended: dict[AttemptId, PodAttempt] = {}
+        """Reported and not yet on record."""
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="pods")
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._farewells: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    # --- ports.Runtime --------------------------------------------------------------------
+
+    async def open(self, sink: Sink) -> None:
+        """Remember where events go; the cluster is asked for when a task needs it."""
+        self._sink = sink
+
+    async def start(self, tasks: Sequence[Task]) -> None:
+        """Make a Job for each task, or find the one that was made before."""
+        try:
+            gangs = gangs_of(tasks)
+        except RuntimeFailure as error:
+            self._sink([_failure(task, str(error)) for task in tasks])
+            return
+        for task in tasks:
+            if task.id in self._attempts or task.id in self._ended or task.id in self._actions:
+                continue
+            if task.template.resource is not None:
+                self._actions[task.id] = self._spawn(self._act(task))
+            else:
+                self._spawn(self._launch(task, gangs.get(task.id)))
+
+    async def attach(self, tasks: Sequence[Task]) -> None:
+        """As ``start``: a Job that is there is taken for what it is."""
+        await self.start(tasks)
+
+    async def stop(self, ids: Sequence[AttemptId], *, grace: float) -> None:
+        """Suspend Jobs: their pods are ended, and the Jobs stay to tell of it."""
+        for name in ids:
+            action = self._actions.get(name)
+            if action is not None:
+                action.cancel("stopped")
+            attempt = self._attempts.get(name)
+            if attempt is not None and not attempt.stopping:
+                attempt.stopping = True
+                if attempt.created:
+                    self._spawn(self._suspend(attempt))
+
+    async def keep(self, ids: Sequence[AttemptId]) -> None:
+        """Delete Jobs of an earlier server that nobody cares about any more."""
+        kept = set(ids)
+        for namespace in self._lookout.namespaces if self._lookout is not None else ():
+            self._spawn(self._sweep(namespace, kept))
+
+    async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
+        """Let Jobs whose end is on record go, after their time to live."""
+        for name in ids:
+            attempt = self._ended.pop(name, None)
+            if attempt is not None:
+                self._by_job.pop((attempt.namespace, attempt.job_name), None)
+                self._farewells.add(self._spawn(self._let_go(attempt)))
+
+    async def close(self) -> None:
+        """Hang up; Jobs keep running."""
+        self._closed = True
+        if self._farewells:
+            # A Job that has ended would stay for ever if nobody gave it its time to live.
+            await asyncio.wait(self._farewells, timeout=LAST_WORDS)
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+        if self._client is not None:
+            await self._client.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    # --- actions on objects ---------------------------------------------------------------
+
+    async def _act(self, task: Task) -> None:
+        """Do what a ``resource`` template says, and tell of its end."""
+        self._sink([TaskStarted(id=task.id, at=now())])
+        stopped = False
+        try:
+            async with asyncio.timeout(task.deadline):
+                client, clerk = await self._connect()
+                folder = self._folder_of(task)
+                work = partial(staging.manifest_of, task, folder, self._artifacts)
+                manifest = await self._in_thread(work)
+                end = await Action(client, task, clerk.namespace_of(task), manifest).run()
+        except asyncio.CancelledError:
+            if self._closed:
+                raise
+            end, stopped = End("Failed", "stopped"), True
+        except TimeoutError:
+            end = End("Failed", verdict.DEADLINE)
+        except (TiphysError, OSError) as error:
+            end = End("Error", str(error))
+        del self._actions[task.id]
+        if not self._closed:
+            self._sink([_acted(task, end, stopped=stopped)])
+
+    # --- before the start -----------------------------------------------------------------
+
+    async def _launch(self, task: Task, gang: Gang | None) -> None:
+        template = task.template
+        attempt = PodAttempt(task, template, self._folder_of(task), "", wanted_paths(template))
+        attempt.gang = gang
+        self._attempts[task.id] = attempt
+        try:
+            client, clerk = await self._connect()
+            attempt.namespace = clerk.namespace_of(task)
+            self._by_job[attempt.namespace, attempt.job_name] = attempt
+            make = partial(attempt.folder.mkdir, parents=True, exist_ok=True)
+            await self._in_thread(make)
+            assert self._lookout is not None
+            await self._lookout.watch(attempt.namespace, self._take_job, self._take_pod)
+            if attempt.job is None:
+                await self._make(client, clerk, attempt)
+        except (TiphysError, OSError) as error:
+            self._finish(attempt, _failure(task, str(error)))
+            return
+        except Exception as error:  # A defect of ours must not leave a node running for ever.
+            self._finish(attempt, _failure(task, f"{type(error).__name__}: {error}"))
+            return
+        attempt.created = True
+        if attempt.stopping:
+            await self._suspend(attempt)
+        self._look(attempt)
+
+    async def _make(self, client: Client, clerk: Clerk, attempt: PodAttempt) -> None:
+        order = await self._in_thread(partial(staging.prepare, attempt, self._artifacts))
+        attempt.awaits_inputs = not order.files
+        job = clerk.write(order)
+        if attempt.stopping:
+            self._finish(attempt, _failure(attempt.task, verdict.NEVER_BEGAN, stopped=True))
+            return
+        await self._claim(client, attempt)
+        if attempt.gang is not None:
+            group = attempt.gang.write(attempt.task, clerk.labels_of(attempt.task))
+            await _ensure(client, groups_path(attempt.namespace), group)
+        collection = jobs_path(attempt.namespace)
+        try:
+            attempt.job = await client.create(collection, job, patience=FOREVER)
+        except ClusterError as error:
+            if error.status != 409:
+                raise
+            attempt.job = await self._adopt(client, f"{collection}/{attempt.job_name}", job)
+
+    async def _claim(self, client: Client, attempt: PodAttempt) -> None:
+        """Make the volumes that the workflow claims for itself; the first task does it."""
+        path = f"/api/v1/namespaces/{attempt.namespace}/persistentvolumeclaims"
+        for claim in claims_of(attempt.task):
+            await _ensure(client, path, claim)
+
+    async def _adopt(self, client: Client, path: str, ours: Json) -> Json:
+        """Take a Job of our name for our own, if it is."""
+        found = await client.get(path, patience=FOREVER)
+        annotations = found["metadata"].get("annotations") or {}
+        if annotations.get(ATTEMPT_ID) != ours["metadata"]["annotations"][ATTEMPT_ID]:
+            raise RuntimeFailure(f"{path} exists and is not ours")
+        return found
+
+    async def _deliver(self, attempt: PodAttempt, pod: Json) -> None:
+        """Carry inputs that are too large for a Job into its pod."""
+        assert self._client is not None
+        packed = attempt.folder / staging.PACKED_INPUTS
+        try:
+            if not packed.exists():
+                await self._in_thread(partial(staging.prepare, attempt, self._artifacts))
+            await carrier.deliver(self._client, _path(attempt, pod), packed)
+        except (TiphysError, OSError) as error:
+            await self._suspend(attempt)
+            self._finish(attempt, _failure(attempt.task, f"cannot bring the inputs: {error}"))
+
+    # --- what happens on the cluster ------------------------------------------------------
+
+    def _take_job(self, namespace: str, job: Json, gone: bool) -> None:
+        attempt = self._by_job.get((namespace, job["metadata"]["name"]))
+        if attempt is None:
+            return
+        attempt.job, attempt.job_gone = job, gone
+        if job["spec"].get("suspend"):
+            attempt.stopping = True
+        self._look(attempt)
+
+    def _take_pod(self, namespace: str, pod: Json, gone: bool) -> None:
+        attempt = self._by_job.get((namespace, labels_of(pod).get(_JOB_LABEL, "")))
+        if attempt is None:
+            return
+        if gone and not all_ended(pod, attempt.mains):
+            # It never came as far as an end that could be judged.
+            attempt.pods.pop(pod["metadata"]["name"], None)
+        else:
+            attempt.pods[pod["metadata"]["name"]] = pod
+        self._look(attempt)
+
+    def _look(self, attempt: PodAttempt) -> None:
+        if self._closed or attempt.task.id not in self._attempts:
+            return
+        pod = attempt.pod
+        if pod is not None:
+            self._copy_logs(attempt, pod)
+        for step in attempt.look():
+            match step:
+                case Step.DELIVER if pod is not None:
+                    attempt.delivered = True
+                    self._spawn(self._deliver(attempt, pod))
+                case Step.START if pod is not None:
+                    attempt.started = True
+                    self._sink([_started(attempt, pod)])
+                case Step.READY if pod is not None:
+                    attempt.ready = True
+                    self._sink([TaskReady(id=attempt.task.id, at=now(), ip=_address(pod))])
+                case Step.CONCLUDE:
+                    attempt.concluding = True
+                    self._spawn(self._conclude(attempt, pod))
+
+    def _copy_logs(self, attempt: PodAttempt, pod: Json) -> None:
+        assert self._client is not None
+        name = pod["metadata"]["name"]
+        for status in statuses(pod):
+            container, state = status["name"], status.get("state") or {}
+            ended = state.get("terminated")
+            if container in (helper.INIT, helper.WAIT) or not (state.get("running") or ended):
+                continue
+            known = attempt.logs.get((name, container))
+            if known is None:
+                path, cap = _path(attempt, pod), self._local.log_cap
+                copy = LogCopy(self._client, path, container, attempt.folder, cap)
+                known = attempt.logs[name, container] = (copy, self._spawn(copy.run()))
+            known[0].over = bool(ended)
+
+    # --- the end --------------------------------------------------------------------------
+
+    async def _conclude(self, attempt: PodAttempt, pod: Json | None) -> None:
+        event = self._end_of(attempt, pod)
+        if event.reason == "refused":
+            await self._suspend(attempt)
+        main = next((e for e in event.containers if e.name == MAIN and e.code is not None), None)
+        outputs = model.Outputs() if main is None else model.Outputs(exit_code=str(main.code))
+        problems: list[str] = []
+        try:
+            fetched = await self._fetch(attempt, pod) if pod is not None and main else False
+            await self._finish_logs(attempt)
+            if main is not None and event.reason not in ("lost", "deadline"):
+                work = partial(
+                    staging.collect, attempt, str(main.code), self._artifacts, fetched=fetched
+                )
+                outputs, problems = await self._in_thread(work)
+        except (TiphysError, OSError) as error:
+            problems = [str(error)]
+        except Exception as error:  # As above.
+            problems = [f"{type(error).__name__}: {error}"]
+        self._finish(attempt, _end(attempt, event, outputs, problems))
+
+    def _end_of(self, attempt: PodAttempt, pod: Json | None) -> Ended:
+        """Give the end in the executor's words."""
+        runs = attempt.plan().attempt.containers
+        exits = tuple(exit_of(pod, run.name) for run in runs) if pod else ()
+        reason = attempt.reason()
+        message = attempt.lost_message() if reason == "lost" else ""
+        if pod is not None and (problem := start_problem(pod)):
+            reason, message = "refused", problem
+        at = max((e.finished_at for e in exits if e.finished_at), default=None) or now()
+        return Ended(attempt.task.id, at, exits, reason, message=message)
+
+    async def _fetch(self, attempt: PodAttempt, pod: Json) -> bool:
+        """Get the files that main left; tell whether there are any."""
+        assert self._client is not None
+        state = state_of(pod, MAIN, "terminated") or {}
+        word, data = helper.message_of(state.get("message") or "")
+        packed = attempt.folder / staging.PACKED_OUTPUTS
+        try:
+            if word == helper.PACKED:
+                await self._in_thread(partial(packed.write_bytes, data))
+            elif word == helper.FETCH:
+                await carrier.receive(self._client, _path(attempt, pod), packed)
+            else:
+                return False
+            place = attempt.folder / staging.OUTPUTS
+            await self._in_thread(partial(helper.unpack_outputs, packed, place))
+            return True
+        finally:
+            waits = state_of(pod, helper.WAIT, "running") is not None
+            if waits and word != helper.PACKED:
+                with suppress(ClusterError):
+                    await carrier.release(self._client, _path(attempt, pod))
+
+    async def _finish_logs(self, attempt: PodAttempt) -> None:
+        """Wait until all lines are here, but not for ever."""
+        tasks = [task for _, task in attempt.logs.values()]
+        for copy, _ in attempt.logs.values():
+            copy.over = True
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=LOG_PATIENCE)
+            for task in late:
+                task.cancel()
+
+    def _finish(self, attempt: PodAttempt, end: TaskEnded) -> None:
+        if self._attempts.pop(attempt.task.id, None) is None or self._closed:
+            return
+        attempt.concluding = True
+        self._ended[attempt.task.id] = attempt
+        self._sink([end])
+
+    async def _let_go(self, attempt: PodAttempt) -> None:
+        if self._client is not None:  # Without a cluster nothing was made there.
+            await self._clear_objects(self._client, attempt)
+        with suppress(OSError):
+            await self._in_thread(partial(staging.clear, attempt.folder))
+
+    async def _clear_objects(self, client: Client, attempt: PodAttempt) -> None:
+        path = f"{jobs_path(attempt.namespace)}/{attempt.job_name}"
+        with suppress(ClusterError):
+            if attempt.created and not attempt.stopping:
+                ttl = {"spec": {"ttlSecondsAfterFinished": self._config.ttl_seconds_after_finished}}
+                await client.patch(path, ttl, patience=FOREVER)
+            elif attempt.created:
+                # A suspended Job never finishes, so that no time to live would remove it.
+                await client.delete(path, _BACKGROUND, patience=FOREVER)
+        if attempt.gang is not None:
+            await self._disband(attempt, attempt.gang)
+
+    async def _disband(self, attempt: PodAttempt, gang: Gang) -> None:
+        """Delete a group when nobody of it is left."""
+        assert self._client is not None
+        others = (*self._attempts.values(), *self._ended.values())
+        if not any(each.gang is not None and each.gang.name == gang.name for each in others):
+            with suppress(ClusterError):
+                await self._client.delete(f"{groups_path(attempt.namespace)}/{gang.name}")
+
+    async def _suspend(self, attempt: PodAttempt) -> None:
+        assert self._client is not None
+        path = f"{jobs_path(attempt.namespace)}/{attempt.job_name}"
+        with suppress(ClusterError):
+            await self._client.patch(path, {"spec": {"suspend": True}}, patience=FOREVER)
+
+    async def _sweep(self, namespace: str, kept: set[AttemptId]) -> None:
+        client, clerk = await self._connect()
+        query = {"labelSelector": f"{OWNER}={clerk.owner}"}
+        listed = await client.get(jobs_path(namespace), query, patience=FOREVER)
+        for job in listed.get("items") or ():
+            meta = job["metadata"]
+            attempt = (meta.get("annotations") or {}).get(ATTEMPT_ID)
+            if attempt not in kept and "ttlSecondsAfterFinished" not in job["spec"]:
+                path = f"{jobs_path(namespace)}/{meta['name']}"
+                await client.delete(path, _BACKGROUND, patience=FOREVER)
+
+    # --- the rest -------------------------------------------------------------------------
+
+    async def _connect(self) -> tuple[Client, Clerk]:
+        if self._client is None or self._clerk is None:
+            given = self._config
+            access = find_access(
+                os.environ,
+                kubeconfig=given.kubeconfig,
+                context=given.context,
+                namespace=given.namespace,
+            )
+            self._client = Client(access)
+            self._clerk = Clerk(owner_of(self._data), given, self._local)
+            selector = f"{OWNER}={self._clerk.owner}"
+            self._lookout = Lookout(self._client, selector, self._spawn)
+        return self._client, self._clerk
+
+    def _folder_of(self, task: Task) -> Path:
+        return self._data / "attempts" / task.workflow_uid / task.id
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(job)
+        self._jobs.add(task)
+        task.add_done_callback(self._jobs.discard)
+        task.add_done_callback(self._farewells.discard)
+        return task
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+
+async def _ensure(client: Client, collection: str, thing: Json) -> None:
+    """Make an object unless it is there."""
+    try:
+        await client.create(collection, thing, patience=FOREVER)
+    except ClusterError as error:
+        if error.reason != "AlreadyExists":
+            raise
+
+
+def _path(attempt: PodAttempt, pod: Json) -> str:
+    return f"{pods_path(attempt.namespace)}/{pod['metadata']['name']}"
+
+
+def _started(attempt: PodAttempt, pod: Json) -> RuntimeEvent:
+    at = first_start(pod, attempt.mains) or now()
+    host = str(pod["spec"].get("nodeName") or "")
+    return TaskStarted(id=attempt.task.id, at=at, host=host, ip=_address(pod))
+
+
+def _address(pod: Json) -> str:
+    return str((pod.get("status") or {}).get("podIP") or "")
+
+
+def _end(
+    attempt: PodAttempt, event: Ended, outputs: model.Outputs, problems: Sequence[str]
+) -> TaskEnded:
+    plan = attempt.plan()
+    phase, message = verdict.judge(plan.attempt, event)
+    if problems and phase == "Succeeded":
+        phase, message = "Error", f"wait: Error (exit code 64): {'; '.join(problems)}"
+    members = plan.task.template.container_set
+    names = [node.name for node in members.containers] if members is not None else []
+    return TaskEnded(
+        id=event.id,
+        at=event.at,
+        phase=phase,
+        message=message,
+        outputs=None if outputs == model.Outputs() else outputs,
+        containers=verdict.members(event, names),
+        lost=event.reason == "lost",
+        stopped=event.reason == "stopped",
+    )
+
+
+def _acted(task: Task, end: End, *, stopped: bool) -> TaskEnded:
+    return TaskEnded(
+        id=task.id,
+        at=now(),
+        phase=end.phase,
+        message=end.message,
+        outputs=end.outputs,
+        stopped=stopped,
+    )
+
+
+def _failure(task: Task, message: str, *, stopped: bool = False) -> TaskEnded:
+    phase = "Failed" if stopped else "Error"
+    return TaskEnded(id=task.id, at=now(), phase=phase, message=message, stopped=stopped)

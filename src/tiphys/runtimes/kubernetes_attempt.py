@@ -1,0 +1,154 @@
+"""One attempt on a cluster: what is known of its Job and pods, and what follows from that.
+
+``look`` is the whole decision, and pure: it is asked after every change and names what is to be
+done next. The runtime does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from tiphys.executor.protocol import Attempt, ContainerRun
+from tiphys.ports import Task
+from tiphys.runtimes import kubernetes_helper as helper
+from tiphys.runtimes.kubernetes_gang import Gang
+from tiphys.runtimes.kubernetes_job import Json, job_name, members
+from tiphys.runtimes.kubernetes_log import LogCopy
+from tiphys.runtimes.kubernetes_pod import (
+    all_ended,
+    condition,
+    failure_of,
+    first_start,
+    is_disrupted,
+    is_ready,
+    start_problem,
+    state_of,
+)
+from tiphys.runtimes.translate import Plan
+from tiphys.spec import model
+
+DEADLINE = "DeadlineExceeded"
+
+
+class Step(Enum):
+    """What an attempt needs next."""
+
+    DELIVER = "bring its inputs"
+    START = "tell that it runs"
+    READY = "tell that it is ready"
+    CONCLUDE = "it is over"
+
+
+@dataclass(slots=True)
+class PodAttempt:
+    """What is known of one attempt."""
+
+    task: Task
+    template: model.Template
+    folder: Path
+    namespace: str
+    wanted: tuple[str, ...] = ()
+    gang: Gang | None = None
+    """What it is placed with, on Volcano."""
+    created: bool = False
+    stopping: bool = False
+    awaits_inputs: bool = False
+    delivered: bool = False
+    started: bool = False
+    ready: bool = False
+    concluding: bool = False
+    job: Json | None = None
+    job_gone: bool = False
+    pods: dict[str, Json] = field(default_factory=dict)
+    logs: dict[tuple[str, str], tuple[LogCopy, asyncio.Task[None]]] = field(default_factory=dict)
+
+    @property
+    def job_name(self) -> str:
+        """The Job's name."""
+        return job_name(self.task)
+
+    @property
+    def mains(self) -> list[str]:
+        """The containers that are the task."""
+        return [name for _, name in members(self.template)]
+
+    @property
+    def pod(self) -> Json | None:
+        """The latest pod."""
+        pods = self.pods.values()
+        return max(pods, key=lambda pod: pod["metadata"]["creationTimestamp"], default=None)
+
+    def plan(self) -> Plan:
+        """Give the attempt in the words of the local runtime, whose verdicts are ours too."""
+        runs = [ContainerRun(each.name, (), {}, "init") for each in self.template.init_containers]
+        if self.template.resource is None:
+            runs += [ContainerRun(name, (), {}) for name in self.mains]
+        runs += [ContainerRun(each.name, (), {}, "sidecar") for each in self.template.sidecars]
+        attempt = Attempt(self.task.id, str(self.folder), tuple(runs))
+        return Plan(self.task, self.folder, attempt)
+
+    def look(self) -> list[Step]:
+        """Say what is to be done, as things stand."""
+        if self.concluding:
+            return []
+        pod = self.pod
+        steps = self._steps_of(pod) if pod is not None else []
+        if self._is_over(pod):
+            steps.append(Step.CONCLUDE)
+        return steps
+
+    def _steps_of(self, pod: Json) -> list[Step]:
+        steps = []
+        waits = self.awaits_inputs and not self.delivered
+        if waits and state_of(pod, helper.INIT, "running") is not None:
+            steps.append(Step.DELIVER)
+        if not self.started and first_start(pod, self.mains) is not None:
+            steps.append(Step.START)
+        if self.template.daemon and not self.ready and is_ready(pod):
+            steps.append(Step.READY)
+        return steps
+
+    def _is_over(self, pod: Json | None) -> bool:
+        if self.job_gone:
+            return True
+        job = self.job or {}
+        if condition(job, "Failed") is not None:
+            return pod is None or all_ended(pod, self.mains) or _is_never_to_start(pod)
+        if pod is None:
+            return self.stopping and condition(job, "Suspended") is not None
+        if start_problem(pod):
+            return True
+        if not all_ended(pod, self.mains):
+            return False
+        if self.stopping:
+            return True
+        # A pod that others end is the Job's to judge: it knows of deadlines, and makes another.
+        return not is_disrupted(pod) and "deletionTimestamp" not in pod["metadata"]
+
+    def reason(self) -> str:
+        """Give the executor's word for what ended it."""
+        why, _ = failure_of(self.job or {})
+        if why == DEADLINE:
+            return "deadline"
+        if self.stopping:
+            return "stopped"
+        pod = self.pod
+        if pod is None or (is_disrupted(pod) and not self.stopping):
+            return "lost"
+        return ""
+
+    def lost_message(self) -> str:
+        """Say how an attempt was lost."""
+        if self.job_gone:
+            return f"the Job {self.job_name} was deleted"
+        _, message = failure_of(self.job or {})
+        pod = self.pod or {}
+        told = condition(pod, "DisruptionTarget") or {}
+        return str(told.get("message") or message or "pod deleted")
+
+
+def _is_never_to_start(pod: Json) -> bool:
+    return (pod.get("status") or {}).get("phase") == "Pending"

@@ -1,0 +1,30 @@
+"""What the configuration says about running nodes on a cluster."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class KubernetesConfig(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    rename="camel",
+    forbid_unknown_fields=True,
+):
+    """Settings under ``kubernetes:``."""
+
+    kubeconfig: str = ""
+    """A file; else as kubectl finds it, else the service account of our own pod."""
+    context: str = ""
+    namespace: str = ""
+    """Where Jobs are made; else the workflow's own namespace."""
+    helper_image: str = "busybox:stable-musl"
+    """Has a static ``/bin/busybox``."""
+    backoff_limit: int = 3
+    """How often a Job replaces a pod that was evicted, preempted or lost with its node."""
+    active_deadline_seconds: int = 3600
+    """Of tasks that have no deadline of their own; 0 is none."""
+    ttl_seconds_after_finished: int = 3600
+    """How long a Job stays after its end is on record."""

@@ -1,0 +1,67 @@
+"""Strategic merge for pods: what ``podSpecPatch`` does to the final pod. Pure.
+
+Maps are merged, lists of named things by their key, other lists replaced, null removes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from tiphys.errors import RuntimeFailure
+
+Json = dict[str, Any]
+_KEYS = {
+    "containers": "name",
+    "initContainers": "name",
+    "ephemeralContainers": "name",
+    "volumes": "name",
+    "env": "name",
+    "imagePullSecrets": "name",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "ports": "containerPort",
+    "hostAliases": "ip",
+    "topologySpreadConstraints": "topologyKey",
+}
+
+
+def apply_patches(spec: Json, *texts: str) -> Json:
+    """Give the pod's spec with each patch (YAML or JSON) laid over it."""
+    for text in texts:
+        if not text:
+            continue
+        try:
+            patch = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise RuntimeFailure(f"Failed to merge the workflow PodSpecPatch: {error}") from error
+        if not isinstance(patch, dict):
+            raise RuntimeFailure("Failed to merge the workflow PodSpecPatch: it is no mapping")
+        spec = _merge_maps(spec, patch)
+    return spec
+
+
+def _merge_maps(below: Json, above: Json) -> Json:
+    merged = dict(below)
+    for name, value in above.items():
+        if value is None:
+            merged.pop(name, None)
+        elif isinstance(value, dict) and isinstance(merged.get(name), dict):
+            merged[name] = _merge_maps(merged[name], value)
+        elif name in _KEYS and isinstance(value, list) and isinstance(merged.get(name), list):
+            merged[name] = _merge_lists(merged[name], value, _KEYS[name])
+        else:
+            merged[name] = value
+    return merged
+
+
+def _merge_lists(below: list[Json], above: list[Json], key: str) -> list[Json]:
+    merged = {str(entry.get(key)): entry for entry in below}
+    for entry in above:
+        name = str(entry.get(key))
+        if entry.get("$patch") == "delete":
+            merged.pop(name, None)
+        else:
+            merged[name] = _merge_maps(merged.get(name, {}), entry)
+    return list(merged.values())

@@ -1,0 +1,116 @@
+"""What the status of a pod and of its Job says about an attempt. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from tiphys.executor.protocol import ContainerExit
+from tiphys.runtimes import kubernetes_helper as helper
+
+Json = Mapping[str, Any]
+LOST = "pod deleted"
+
+
+def statuses(pod: Json) -> Iterator[Json]:
+    """Give the status of each container, init containers first."""
+    status = pod.get("status") or {}
+    yield from status.get("initContainerStatuses") or ()
+    yield from status.get("containerStatuses") or ()
+
+
+def state_of(pod: Json, container: str, kind: str) -> Json | None:
+    """Give a container's ``running``, ``waiting`` or ``terminated`` state, if it is in that."""
+    for each in statuses(pod):
+        if each["name"] == container:
+            found: Json | None = (each.get("state") or {}).get(kind)
+            return found
+    return None
+
+
+def all_ended(pod: Json, containers: Sequence[str]) -> bool:
+    """Tell whether nothing more will happen in these containers."""
+    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return True
+    return all(state_of(pod, name, "terminated") is not None for name in containers)
+
+
+def first_start(pod: Json, containers: Sequence[str]) -> float | None:
+    """Give when the first of these containers began."""
+    times = []
+    for name in containers:
+        state = state_of(pod, name, "running") or state_of(pod, name, "terminated")
+        at = seconds((state or {}).get("startedAt"))
+        if at is not None:
+            times.append(at)
+    return min(times, default=None)
+
+
+def is_ready(pod: Json) -> bool:
+    """Tell whether a pod has passed its readiness probes."""
+    return condition(pod, "Ready") is not None
+
+
+def is_disrupted(pod: Json) -> bool:
+    """Tell whether a pod ended for reasons that are not its own."""
+    status = pod.get("status") or {}
+    return condition(pod, "DisruptionTarget") is not None or status.get("reason") == "Evicted"
+
+
+def condition(thing: Json, kind: str) -> Json | None:
+    """Give a condition that is true."""
+    for each in (thing.get("status") or {}).get("conditions") or ():
+        if each.get("type") == kind and each.get("status") == "True":
+            found: Json = each
+            return found
+    return None
+
+
+def failure_of(job: Json) -> tuple[str, str]:
+    """Give reason and message of a Job that has failed; two empty texts where it has not."""
+    found = condition(job, "Failed")
+    if found is None:
+        return "", ""
+    return str(found.get("reason") or "Failed"), str(found.get("message") or "")
+
+
+def exit_of(pod: Json, container: str) -> ContainerExit:
+    """Give how a container ended."""
+    state = state_of(pod, container, "terminated")
+    if state is None:
+        return ContainerExit(container)
+    word, rest = helper.message_of(state.get("message") or "")
+    if word == helper.OMITTED:
+        return ContainerExit(container)
+    code = int(state.get("exitCode", 0))
+    error = rest.decode() if word == helper.MISSING else ""
+    if not error and code and not state.get("startedAt"):
+        error = str(state.get("message") or state.get("reason") or "")
+    return ContainerExit(
+        container,
+        code,
+        seconds(state.get("startedAt")),
+        seconds(state.get("finishedAt")),
+        error,
+        state.get("reason") == "OOMKilled",
+    )
+
+
+def start_problem(pod: Json) -> str:
+    """Say why a pod that waits does not begin, where waiting longer will not help."""
+    for each in statuses(pod):
+        waiting = (each.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") in ("InvalidImageName", "CreateContainerConfigError"):
+            return f"{each['name']}: {waiting['reason']}: {waiting.get('message', '')}"
+    return ""
+
+
+def seconds(text: str | None) -> float | None:
+    """Read an instant as the API server writes it."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None

@@ -1,0 +1,223 @@
+"""A namespace with queues of the real Kueue, workflows of the real Argo, and our controller."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.cluster.rig.kueue import LABEL
+from tests.cluster.rig.plane import ControlPlane
+from tiphys.kueue import label
+from tiphys.kueue.layer import is_gated
+
+Json = dict[str, Any]
+GPU = "example.com/gpu"
+LIMIT = 240.0
+_KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
+_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+
+
+class Dock:
+    """One namespace with one ClusterQueue of its own; ends what it started."""
+
+    def __init__(self, plane: ControlPlane, folder: Path) -> None:
+        self.plane, self.api, self.folder = plane, plane.api, folder
+        self.namespace = f"k-{os.urandom(4).hex()}"
+        self._made: list[str] = []
+        self._process: subprocess.Popen[str] | None = None
+        meta = {"name": self.namespace, "labels": {LABEL: "managed"}}
+        self.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+        self._let_node_have_gpus()
+
+    # --- Kueue ------------------------------------------------------------------------------
+
+    def apply(self, kind: str, name: str, spec: Json | None, more: Json | None = None) -> None:
+        """Create or change an object of Kueue."""
+        scope = f"/namespaces/{self.namespace}" if kind == "LocalQueue" else ""
+        path = f"{_KUEUE}{scope}/{_plural(kind)}/{name}"
+        thing: Json = {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": kind,
+            "metadata": {"name": name},
+            **({"spec": spec} if spec is not None else {}),
+            **(more or {}),
+        }
+        query = "?fieldManager=test&force=true"
+        self.api.call("PATCH", path + query, thing, "apply-patch+yaml")
+        if path not in self._made:
+            self._made.insert(0, path)
+
+    def queue(self, quota: dict[str, int | str], *, name: str = "q", **more: Any) -> None:
+        """Make a ClusterQueue with a quota, and a LocalQueue ``name`` before it."""
+        flavor = f"{self.namespace}-{name}"
+        labels = more.pop("labels", {})
+        self.apply("ResourceFlavor", flavor, {"nodeLabels": labels} if labels else {})
+        covered = {"cpu": "100", "memory": "100Gi", **{k: str(v) for k, v in quota.items()}}
+        resources = [{"name": k, "nominalQuota": v} for k, v in covered.items()]
+        group = {
+            "coveredResources": list(covered),
+            "flavors": [{"name": flavor, "resources": resources}],
+        }
+        self.apply(
+            "ClusterQueue", flavor, {"namespaceSelector": {}, "resourceGroups": [group]} | more
+        )
+        self.apply("LocalQueue", name, {"clusterQueue": flavor})
+
+    def workloads(self) -> list[Json]:
+        """List the Workloads."""
+        path = f"{_KUEUE}/namespaces/{self.namespace}/workloads"
+        items: list[Json] = self.api.call("GET", path)["items"]
+        return items
+
+    def usage(self, name: str = "q", resource: str = GPU) -> str:
+        """Tell how much of a resource the ClusterQueue has reserved."""
+        found = self.api.call("GET", f"{_KUEUE}/clusterqueues/{self.namespace}-{name}")
+        for flavor in (found.get("status") or {}).get("flavorsReservation") or ():
+            for each in flavor["resources"]:
+                if each["name"] == resource:
+                    return str(each["total"])
+        return "0"
+
+    def _let_node_have_gpus(self) -> None:
+        for node in self.api.call("GET", "/api/v1/nodes")["items"]:
+            path = f"/api/v1/nodes/{node['metadata']['name']}/status"
+            patch = {"status": {"capacity": {GPU: "500"}}}
+            self.api.call("PATCH", path, patch, "merge-patch+json")
+
+    # --- our controller ---------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Run the controller until it is ready."""
+        words = ["kueue", "controller", "-v", "--namespace", self.namespace]
+        words += ["--kubeconfig", str(self.plane.kubeconfig)]
+        words += ["--listen", "127.0.0.1:0", "--url", "https://127.0.0.1:0/"]
+        with (self.folder / "controller.log").open("a") as log:
+            mark = log.tell()
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tiphys", *words], stdout=log, stderr=log, text=True
+            )
+        path = self.folder / "controller.log"
+        process = self._process
+        self.until(lambda: "ready" in path.read_text()[mark:] or process.poll(), "the controller")
+        assert process.poll() is None, self.log
+
+    def kill(self) -> None:
+        """End the controller as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    @property
+    def log(self) -> str:
+        """What the controller said."""
+        return (self.folder / "controller.log").read_text()
+
+    # --- Argo -------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        text: str,
+        unit: str = "",
+        queue: str = "q",
+        notes: Json | None = None,
+        priority: str = "",
+    ) -> str:
+        """Make a workflow with the one label; give its name."""
+        thing = yaml.safe_load(text)
+        meta = thing.setdefault("metadata", {})
+        meta.setdefault("labels", {})[label.QUEUE] = queue
+        if priority:
+            meta["labels"][label.PRIORITY] = priority
+        meta.setdefault("annotations", {}).update(notes or {})
+        if unit:
+            meta["annotations"][label.UNIT] = unit
+        thing["spec"].setdefault("serviceAccountName", "default")
+        made = self.api.call("POST", self._workflows, thing)
+        return str(made["metadata"]["name"])
+
+    @property
+    def _workflows(self) -> str:
+        return f"/apis/argoproj.io/v1alpha1/namespaces/{self.namespace}/workflows"
+
+    def workflow(self, name: str) -> Json:
+        """Read a workflow."""
+        return self.api.call("GET", f"{self._workflows}/{name}")
+
+    def phase(self, name: str) -> str:
+        """Give a workflow's phase."""
+        return str((self.workflow(name).get("status") or {}).get("phase") or "")
+
+    def pods(self, workflow: str = "") -> list[Json]:
+        """List the pods."""
+        query = f"?labelSelector={label.WORKFLOW}={workflow}" if workflow else ""
+        path = f"/api/v1/namespaces/{self.namespace}/pods{query}"
+        items: list[Json] = self.api.call("GET", path)["items"]
+        return items
+
+    def gated(self) -> list[Json]:
+        """Give the pods that wait."""
+        return [pod for pod in self.pods() if is_gated(pod)]
+
+    def ungated(self) -> list[Json]:
+        """Give the pods that were let go and have not ended."""
+        return [
+            pod
+            for pod in self.pods()
+            if not pod["spec"].get("schedulingGates")
+            and pod["status"]["phase"] in ("Pending", "Running")
+        ]
+
+    # --- waiting ----------------------------------------------------------------------------
+
+    def until(self, holds: Callable[[], object], what: str) -> None:
+        """Wait until something holds."""
+        end = time.monotonic() + LIMIT
+        while not holds():
+            assert time.monotonic() < end, f"waited in vain for {what}\n{self._story()}"
+            time.sleep(0.3)
+
+    def _story(self) -> str:
+        conditions = {
+            w["metadata"]["name"]: [
+                f"{c['type']}={c['status']} {c.get('message', '')[:120]}"
+                for c in (w.get("status") or {}).get("conditions") or ()
+            ]
+            for w in self.workloads()
+        }
+        return f"{conditions}\n{self.log[-3000:]}"
+
+    def close(self) -> None:
+        """End the controller and remove everything."""
+        self.kill()
+        paths = [f"{_WEBHOOKS}/argo.kueue.tiphys.dev.{self.namespace}"]
+        for path in [*paths, *self._made, f"/api/v1/namespaces/{self.namespace}"]:
+            try:
+                self.api.call("DELETE", path)
+            except Exception as error:
+                sys.stderr.write(f"{path}: {error}\n")
+
+
+def is_true(workload: Json, condition: str) -> bool:
+    """Whether a condition of a Workload holds."""
+    found = (workload.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == condition and each["status"] == "True" for each in found)
+
+
+def layers(workloads: Sequence[Json]) -> dict[str, int]:
+    """Give how many pods each Workload asks for, by layer."""
+    return {
+        w["metadata"]["annotations"][label.LAYER]: sum(p["count"] for p in w["spec"]["podSets"])
+        for w in workloads
+    }
+
+
+def _plural(kind: str) -> str:
+    return {"WorkloadPriorityClass": "workloadpriorityclasses"}.get(kind, f"{kind.lower()}s")

@@ -1,0 +1,301 @@
+"""Layers, workflows and pods that the real Kueue admits, run by the real Argo."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.dock import GPU, Dock, is_true, layers
+from tests.cluster.rig.plane import ControlPlane
+from tiphys.kueue.inject import inject_text
+
+TASK = """
+  - name: {name}
+    inputs: {{parameters: [{{name: x, default: "0"}}]}}
+    container:
+      image: alpine:3.23
+      command: [sh, -c, "{command}"]
+      resources: {{requests: {{cpu: 10m, {gpu}: {gpus}}}, limits: {{{gpu}: {gpus}}}}}
+"""
+HEAD = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {generateName: k-}\nspec:\n"
+
+
+def task(name: str, gpus: int, command: str = "true") -> str:
+    return TASK.format(name=name, gpus=gpus, command=command, gpu=GPU)
+
+
+def loop(count: int, gpus: int = 1, command: str = "true", more: str = "") -> str:
+    steps = (
+        "  entrypoint: main\n  templates:\n  - name: main\n    steps:\n"
+        "    - - name: work\n        template: work\n"
+        f"        withSequence: {{count: {count}}}\n"
+    )
+    return HEAD + more + steps + task("work", gpus, command)
+
+
+@pytest.fixture
+def dock(kueue: ControlPlane, tmp_path: Path) -> Iterator[Dock]:
+    dock = Dock(kueue, tmp_path)
+    yield dock
+    dock.close()
+
+
+def test_a_layer_of_four_with_quota_for_three_starts_none(dock: Dock) -> None:
+    dock.queue({GPU: 3})
+    dock.start()
+    name = dock.submit(loop(4))
+    dock.until(lambda: len(dock.gated()) == 4, "four gated pods")
+    dock.until(lambda: layers(dock.workloads()) == {f"{name}[0]": 4}, "one Workload for four")
+    # The next workflow shows that Kueue has looked at the first one and left it waiting.
+    small = dock.submit(loop(3))
+    dock.until(lambda: dock.phase(small) == "Succeeded", "the workflow that fits")
+
+    assert len(dock.gated()) == 4
+
+    dock.queue({GPU: 4})
+    dock.until(lambda: dock.phase(name) == "Succeeded", "the layer of four")
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "the end of both")
+    assert len(dock.workloads()) == 2
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+
+
+def test_three_of_four_start_where_pods_are_admitted_one_by_one(dock: Dock) -> None:
+    dock.queue({GPU: 3})
+    dock.start()
+    dock.submit(loop(4, command="sleep 600"), unit="pod")
+
+    dock.until(lambda: len(dock.ungated()) == 3, "three pods")
+
+    assert len(dock.pods()) == 4
+
+
+STORY_1 = (
+    HEAD
+    + """
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - {name: prepare, template: prepare}
+    - - {name: train, template: train}
+  - name: prepare
+    container: {image: "alpine:3.23", command: [sh, -c, "true"], resources: {requests: {cpu: 10m}}}
+"""
+    + task("train", 2)
+)
+
+
+def test_preprocessing_runs_while_gpu_quota_is_full_and_training_waits(dock: Dock) -> None:
+    dock.queue({GPU: 2})
+    dock.start()
+    other = dock.submit(loop(2, command="while [ ! -f /tmp/go ]; do sleep 1; done"))
+    dock.until(lambda: len(dock.ungated()) == 2, "the workflow that fills the quota")
+
+    name = dock.submit(STORY_1)
+    dock.until(lambda: len(dock.gated()) == 1, "the training that waits")
+
+    done = [n for n in dock.workflow(name)["status"]["nodes"].values() if n["type"] == "Pod"]
+    assert {n["displayName"]: n["phase"] for n in done} == {
+        "prepare": "Succeeded",
+        "train": "Pending",
+    }
+    path = f"/apis/argoproj.io/v1alpha1/namespaces/{dock.namespace}/workflows/{other}"
+    dock.api.call("PATCH", path, {"spec": {"shutdown": "Terminate"}}, "merge-patch+json")
+    dock.until(lambda: dock.phase(name) == "Succeeded", "the training")
+
+
+STORY_2 = (
+    HEAD
+    + """
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - {name: first, template: work, withSequence: {count: "2"}}
+    - - {name: second, template: work, withSequence: {count: "2"}}
+"""
+    + task("work", 1)
+)
+
+
+def test_a_second_stage_uses_the_quota_of_the_first(dock: Dock) -> None:
+    dock.queue({GPU: 2})
+    dock.start()
+
+    name = dock.submit(STORY_2)
+    dock.until(lambda: dock.phase(name) == "Succeeded", "both stages")
+
+    assert layers(dock.workloads()) == {f"{name}[0]": 2, f"{name}[1]": 2}
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+
+
+EXAMPLES = {
+    "leaf templates only": (
+        """
+  entrypoint: outer
+  templates:
+  - name: inner
+    steps:
+    - - {name: print-message-loop, template: work, withItems: [hello world, goodbye world]}
+  - name: outer
+    steps:
+    - - {name: loop-example-depth-2, template: inner, withItems: [depth-1-1, depth-1-2]}
+""",
+        {
+            "[0].loop-example-depth-2(0:depth-1-1)[0]": 2,
+            "[0].loop-example-depth-2(1:depth-1-2)[0]": 2,
+        },
+    ),
+    "leaves beside a nested step": (
+        """
+  entrypoint: outer
+  templates:
+  - name: inner
+    steps:
+    - - {name: print-message-loop, template: work, withItems: [depth-2-1, depth-2-2]}
+  - name: outer
+    steps:
+    - - {name: print-message, template: work, withItems: [depth-1-1, depth-1-2]}
+      - {name: loop-example-depth-2-2, template: inner}
+""",
+        {"[0]": 2, "[0].loop-example-depth-2-2[0]": 2},
+    ),
+    "a single template": ("\n  entrypoint: work\n  templates:\n", {"": 1}),
+}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_proposals_examples_give_exactly_its_workloads(dock: Dock, example: str) -> None:
+    spec, expected = EXAMPLES[example]
+    dock.queue({GPU: 10})
+    dock.start()
+
+    name = dock.submit(HEAD + spec + task("work", 0))
+    dock.until(lambda: dock.phase(name) == "Succeeded", "the workflow")
+
+    found = layers(dock.workloads())
+    assert {layer.removeprefix(name): count for layer, count in found.items()} == expected
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
+
+
+def test_the_flavors_node_labels_reach_the_pods(dock: Dock) -> None:
+    dock.queue({GPU: 1}, labels={"kubernetes.io/os": "linux"})
+    dock.start()
+
+    name = dock.submit(loop(1))
+    dock.until(lambda: dock.phase(name) == "Succeeded", "the workflow")
+
+    (pod,) = dock.pods(name)
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+
+
+PREEMPTION = {"withinClusterQueue": "LowerPriority"}
+
+
+def test_a_preempted_layer_is_queued_again_without_spending_retries(dock: Dock) -> None:
+    high = f"{dock.namespace}-high"
+    dock.apply("WorkloadPriorityClass", high, None, {"value": 1000})
+    dock.queue({GPU: 2}, preemption=PREEMPTION)
+    dock.start()
+    waits = "while [ ! -f /tmp/go ]; do sleep 1; done"
+    name = dock.submit(loop(2, command=waits))
+    dock.until(lambda: len(dock.ungated()) == 2, "the layer of low priority")
+    dock.until(lambda: running(dock, name) == 2, "its pods")
+
+    urgent = dock.submit(loop(2), priority=high)
+    dock.until(lambda: dock.phase(urgent) == "Succeeded", "the layer of high priority")
+    dock.until(lambda: running(dock, name) == 2, "the preempted layer, once more")
+
+    found = dock.workflow(name)
+    pods = [n for n in found["status"]["nodes"].values() if n["type"] == "Pod"]
+    assert {n["phase"] for n in pods} <= {"Pending", "Running"}
+    assert found["status"]["phase"] == "Running"
+    assert not found["spec"].get("suspend")
+    assert len(dock.workloads()) == 2
+
+
+def running(dock: Dock, name: str) -> int:
+    pods = [pod for pod in dock.pods(name) if not pod["metadata"].get("deletionTimestamp")]
+    return sum(pod["status"]["phase"] == "Running" for pod in pods)
+
+
+def has_workloads(dock: Dock, count: int) -> bool:
+    return len(dock.workloads()) >= count
+
+
+def test_a_controller_that_is_killed_anywhere_leaves_nothing_stuck(dock: Dock) -> None:
+    dock.queue({GPU: 2})
+    dock.start()
+    names = [dock.submit(STORY_2) for _ in range(2)]
+    for count in (1, 2, 3):
+        dock.until(partial(has_workloads, dock, count), f"Workload {count}")
+        dock.kill()
+        dock.start()
+
+    dock.until(lambda: all(dock.phase(name) == "Succeeded" for name in names), "all workflows")
+
+    assert len(dock.workloads()) == 4
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+
+
+def test_a_workflow_as_unit_waits_suspended_and_then_runs(dock: Dock) -> None:
+    dock.queue({GPU: 1})
+    dock.start()
+    needs = {"kueue.k8s.io/max-resources": json.dumps({GPU: 2})}
+    name = dock.submit(STORY_2, unit="workflow", notes=needs)
+    dock.until(lambda: len(dock.workloads()) == 1, "its Workload")
+    dock.until(lambda: dock.workflow(name)["spec"].get("suspend"), "its suspension")
+
+    dock.queue({GPU: 2})
+    dock.until(lambda: dock.phase(name) == "Succeeded", "its end")
+
+    (workload,) = dock.workloads()
+    dock.until(lambda: is_true(dock.workloads()[0], "Finished"), "the Workload's end")
+    assert workload["spec"]["podSets"][0]["count"] == 1
+
+
+def test_an_injected_workflow_pauses_until_its_layers_are_admitted(dock: Dock) -> None:
+    dock.queue({GPU: 1})
+    dock.start()
+    name = dock.submit(inject_text(STORY_2))
+    dock.until(lambda: len(dock.workloads()) == 1, "the first Workload")
+    assert dock.pods() == []
+
+    dock.queue({GPU: 2})
+    dock.until(lambda: dock.phase(name) == "Succeeded", "the workflow")
+
+    found = layers(dock.workloads())
+    assert found == {f"{name}[0].kueue-0": 2, f"{name}[2].kueue-1": 2}
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
+
+
+def test_a_held_and_drained_queue_stops_its_layers_and_goes_on_later(dock: Dock) -> None:
+    dock.queue({GPU: 2})
+    dock.start()
+    name = dock.submit(loop(2, command="while [ ! -f /tmp/go ]; do sleep 1; done"))
+    dock.until(lambda: running(dock, name) == 2, "the layer")
+
+    dock.queue({GPU: 2}, stopPolicy="HoldAndDrain")
+    dock.until(lambda: len(dock.gated()) == 2 and len(dock.pods()) == 2, "the layer's pods, gated")
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    dock.queue({GPU: 2}, stopPolicy="None")
+    dock.until(lambda: running(dock, name) == 2, "the layer, once more")
+
+    assert dock.phase(name) == "Running"
+    assert len(dock.workloads()) == 1
+
+
+def test_a_layer_borrows_in_its_cohort(dock: Dock) -> None:
+    cohort = dock.namespace
+    dock.queue({GPU: 1}, cohortName=cohort)
+    dock.queue({GPU: 2}, name="lender", cohortName=cohort)
+    dock.start()
+
+    name = dock.submit(loop(3))
+
+    dock.until(lambda: dock.phase(name) == "Succeeded", "the layer on borrowed quota")
