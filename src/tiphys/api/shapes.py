@@ -135,6 +135,46 @@ class Node(BaseModel):
     waiting_for: str | None
 
 
+class FlowJob(BaseModel):
+    """A Volcano Job of a flow."""
+
+    name: str
+    step: str
+    state: str = Field(description="Volcano's word.")
+    message: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    restarts: int
+    pods: dict[str, int] = Field(description="How many are in each phase.")
+    cpu_seconds: float
+    memory_bytes: int = Field(description="The most that one pod used.")
+    runs_before: int = Field(description="Jobs of this template in the latest runs.")
+    failed_before: int = Field(description="How many of them failed.")
+
+
+class FlowWait(BaseModel):
+    """Something that a step waits for."""
+
+    step: str
+    state: str
+    missing: str
+
+
+class FlowStep(BaseModel):
+    """A step of a flow that has not begun."""
+
+    step: str
+    waits_for: list[FlowWait]
+
+
+class Flow(BaseModel):
+    """How a JobFlow stands."""
+
+    kind: str
+    jobs: list[FlowJob]
+    next: list[FlowStep]
+
+
 class Workflow(Summary):
     """A workflow."""
 
@@ -146,6 +186,7 @@ class Workflow(Summary):
     memory_used: int = Field(description="The most that one task used, in bytes.")
     nodes: list[Node] = Field(description="The first 1,000.")
     nodes_total: int
+    flow: Flow | None = Field(description="Of a JobFlow or a Volcano Job.")
 
 
 class Output(BaseModel):

@@ -86,7 +86,7 @@ class Asset:
 
 def is_page(path: str) -> bool:
     """Tell whether an address is one of the pages or their files, which need no token."""
-    return path == "/" or path in _assets() or path.split("/")[1] in PAGES
+    return path == "/" or path in _assets() or path.partition("/")[2].split("/")[0] in PAGES
 
 
 def ui_routes() -> list[BaseRoute]:

@@ -16,10 +16,11 @@ from tiphys.api.context import ApiContext
 from tiphys.api.counting import Counts
 from tiphys.api.deps import Context, Who, body_of, find_project, find_workflow
 from tiphys.api.document import answers, routes, takes
-from tiphys.api.envelope import answer, page_of
+from tiphys.api.envelope import answer, instant, page_of
 from tiphys.api.problems import RequestError
 from tiphys.api.shapes import Done, Envelope, Listed, Node, Submitted, Summary, Workflow
 from tiphys.api.view import NodeViews, details, shown_name, status_of, summary
+from tiphys.control.insight import LABEL, describe_flow
 from tiphys.engine import event as ev
 from tiphys.errors import ConflictError, NotFoundError
 from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
@@ -207,7 +208,23 @@ def whole(context: ApiContext, row: WorkflowRow) -> dict[str, Any]:
     views = node_views(context, row)
     estimate = context.intake.estimate(row.namespace, shown_name(row))
     shown = details(row, estimate, views, context.host.clock.now())
-    return {**shown, "nodes": views.page(1, MAX_NODES), "nodes_total": views.total}
+    return {
+        **shown,
+        "nodes": views.page(1, MAX_NODES),
+        "nodes_total": views.total,
+        "flow": _flow(context, row),
+    }
+
+
+def _flow(context: ApiContext, row: WorkflowRow) -> dict[str, Any] | None:
+    """Describe a JobFlow; None where the workflow was none."""
+    if LABEL not in row.labels:
+        return None
+    nodes = [decode_node(each.body) for each in context.store.nodes(row.uid)]
+    found = describe_flow(context.store, row, nodes)
+    for job in found["jobs"] if found else ():
+        job |= {name: instant(job[name]) for name in ("started_at", "finished_at")}
+    return found
 
 
 @router.get("/{workflow_id}/nodes", summary="List nodes", responses=answers(Listed[Node]))

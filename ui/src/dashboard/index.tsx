@@ -1,0 +1,218 @@
+/** The dashboard: what runs, what failed, how full the machine and the queues are. */
+import { Anchor, Group, Loader, Paper, Progress, SegmentedControl, SimpleGrid, Stack, Table, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { getOverview, type Overview } from "../api/overview";
+import { listWorkflows, type Summary } from "../api/workflows";
+import { Chart } from "../parts/Chart";
+import { Card, Empty, Page } from "../parts/Page";
+import { Problem } from "../parts/Problem";
+import { useAddress } from "../parts/search";
+import { StatusMark } from "../parts/Status";
+import { Ago, Took } from "../parts/Time";
+import { bytes, span } from "../parts/time";
+import { QueueCard } from "./QueueCard";
+import { useWatched } from "./useWatched";
+
+const SPANS = { "1h": 1, "6h": 6, "24h": 24 } as const;
+
+/** The page. */
+export function DashboardPage() {
+  const [search, setSearch] = useAddress();
+  const chosen = (Object.keys(SPANS) as (keyof typeof SPANS)[]).find((each) => each === search["span"]) ?? "24h";
+  const { data, error, refetch } = useQuery({
+    queryKey: ["overview", chosen],
+    queryFn: () => getOverview(SPANS[chosen], 48),
+    refetchInterval: 5000,
+    placeholderData: (before) => before,
+  });
+  return (
+    <Page
+      title="Dashboard"
+      actions={
+        <SegmentedControl
+          aria-label="Span of time"
+          data={Object.keys(SPANS)}
+          value={chosen}
+          onChange={(span) => setSearch({ span: span === "24h" ? "" : span })}
+        />
+      }
+    >
+      {error && !data && <Problem error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loader size="sm" />}
+      {data && <Shown overview={data} span={chosen} />}
+    </Page>
+  );
+}
+
+function Shown({ overview, span: chosen }: { overview: Overview; span: string }) {
+  const total = (name: "succeeded" | "failed" | "error") => overview.buckets.reduce((sum, bucket) => sum + bucket[name], 0);
+  const good = total("succeeded");
+  const bad = total("failed") + total("error");
+  const last = overview.use.at(-1);
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
+        <Figure label="Running" value={overview.running} to="/workflows?status=running" />
+        <Figure label="Pending" value={overview.pending} to="/workflows?status=pending" />
+        <Figure label={`Succeeded, ${chosen}`} value={good} to={`/workflows?status=succeeded&since=${chosen === "6h" ? "24h" : chosen}`} />
+        <Figure label={`Failed, ${chosen}`} value={bad} to={`/workflows?status=failed,error&since=${chosen === "6h" ? "24h" : chosen}`} danger={bad > 0} />
+        <Figure label="Failure rate" value={good + bad ? `${Math.round((100 * bad) / (good + bad))}%` : "–"} />
+        <Figure label="Nodes in line" value={last?.waiting ?? 0} to="/queues" />
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
+        <Running />
+        <Failures />
+        <Throughput overview={overview} />
+        <Machine overview={overview} />
+      </SimpleGrid>
+      <QueueCard overview={overview} />
+    </Stack>
+  );
+}
+
+interface FigureProps {
+  label: string;
+  value: number | string;
+  to?: string;
+  danger?: boolean;
+}
+
+function Figure({ label, value, to, danger }: FigureProps) {
+  const inside = (
+    <>
+      <Text size="sm" className="quiet">
+        {label}
+      </Text>
+      <Text size="xl" fw={700} className={danger ? "num figure-danger" : "num"}>
+        {typeof value === "number" ? value.toLocaleString("en") : value}
+      </Text>
+    </>
+  );
+  if (!to) {
+    return (
+      <Paper withBorder p="sm">
+        {inside}
+      </Paper>
+    );
+  }
+  return (
+    <Paper withBorder p="sm" component={Link} to={to} className="figure-link">
+      {inside}
+    </Paper>
+  );
+}
+
+function useList(status: readonly string[], limit: number) {
+  return useQuery({
+    queryKey: ["workflows", "dashboard", status],
+    queryFn: ({ signal }) => listWorkflows({ status }, 1, limit, signal),
+    refetchInterval: 3000,
+  });
+}
+
+function Running() {
+  const { data } = useList(["running", "pending"], 8);
+  const rows = useWatched(data?.items ?? []);
+  return (
+    <Card title="Running now" actions={<All to="/workflows?status=running,pending" />}>
+      {data && !rows.length ? (
+        <Empty title="Nothing runs" action={<Anchor component={Link} to="/submit">Submit a workflow</Anchor>} />
+      ) : (
+        <Rows rows={rows} live />
+      )}
+    </Card>
+  );
+}
+
+function Failures() {
+  const { data } = useList(["failed", "error"], 8);
+  return (
+    <Card title="Failed lately" actions={<All to="/workflows?status=failed,error" />}>
+      {data && !data.items.length ? <Empty title="Nothing has failed" /> : <Rows rows={data?.items ?? []} />}
+    </Card>
+  );
+}
+
+function All({ to }: { to: string }) {
+  return (
+    <Anchor component={Link} to={to} size="sm" aria-label="All of them">
+      All
+    </Anchor>
+  );
+}
+
+function Rows({ rows, live = false }: { rows: readonly Summary[]; live?: boolean }) {
+  return (
+    <Table layout="fixed" verticalSpacing={5} aria-label={live ? "Running workflows" : "Failed workflows"}>
+      <Table.Tbody>
+        {rows.map((row) => (
+          <Table.Tr key={row.id}>
+            <Table.Td className="cut">
+              <Group gap={6} wrap="nowrap">
+                <StatusMark status={row.status} />
+                <Link to="/workflows/$id" params={{ id: row.id }} className="row-link cut">
+                  {row.name}
+                </Link>
+              </Group>
+            </Table.Td>
+            <Table.Td w={90}>{live ? <Progress value={row.progress} aria-label={`${row.progress}% done`} /> : <Ago at={row.end_time} />}</Table.Td>
+            <Table.Td w={80} ta="right">
+              <Took start={row.start_time} end={row.end_time} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+function Throughput({ overview }: { overview: Overview }) {
+  const { buckets } = overview;
+  const total = buckets.reduce((sum, each) => sum + each.succeeded + each.failed + each.error, 0);
+  const took = buckets.filter((each) => each.mean_seconds !== null);
+  const mean = took.length ? took.reduce((sum, each) => sum + each.mean_seconds!, 0) / took.length : null;
+  return (
+    <Card title="Ended" actions={<Text size="sm" className="quiet">{total.toLocaleString("en")} · {span(mean)} on average</Text>}>
+      <Chart
+        label={`Workflows that ended in the last ${overview.hours} hours: ${total}`}
+        kind="bars"
+        times={buckets.map((each) => Date.parse(each.at) / 1000)}
+        series={[
+          { label: "succeeded", values: buckets.map((each) => each.succeeded), color: "--state-succeeded" },
+          { label: "failed", values: buckets.map((each) => each.failed), color: "--state-failed" },
+          { label: "error", values: buckets.map((each) => each.error), color: "--state-error" },
+        ]}
+        format={(value) => (Number.isInteger(value) ? value.toLocaleString("en") : "")}
+      />
+    </Card>
+  );
+}
+
+function Machine({ overview }: { overview: Overview }) {
+  const { use } = overview;
+  const last = use.at(-1);
+  const times = use.map((each) => Date.parse(each.at) / 1000);
+  return (
+    <Card
+      title="Machine"
+      actions={
+        <Text size="sm" className="quiet num">
+          {last ? `${last.cpu} of ${overview.cpu} cores, ${bytes(last.memory)} of ${bytes(overview.memory)} held` : ""}
+        </Text>
+      }
+    >
+      <Chart
+        label={`Cores held by running work: ${last?.cpu ?? 0} of ${overview.cpu}`}
+        times={times}
+        series={[
+          { label: "cores held", values: use.map((each) => each.cpu), color: "--state-running", fill: true },
+          { label: "load of the machine", values: use.map((each) => each.load), color: "--state-suspended" },
+          { label: "cores there are", values: use.map(() => overview.cpu), color: "--state-failed", dash: true },
+        ]}
+        format={(value) => String(Math.round(value * 10) / 10)}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,124 @@
+/** A chart over time, by uPlot in the colours of the theme. */
+import "uplot/dist/uPlot.min.css";
+
+import { useComputedColorScheme } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+
+import { useTimeZone } from "./Time";
+
+export interface Series {
+  label: string;
+  values: (number | null)[];
+  /** A CSS variable, such as `--state-failed`. */
+  color: string;
+  fill?: boolean;
+  dash?: boolean;
+}
+
+interface ChartProps {
+  /** What the chart tells, for those who do not see it. */
+  label: string;
+  /** Seconds since the epoch. */
+  times: number[];
+  series: Series[];
+  kind?: "lines" | "bars";
+  height?: number;
+  format?: (value: number) => string;
+}
+
+/** The chart. Bars are stacked, the first series lowest. */
+export function Chart({ label, times, series, kind = "lines", height = 180, format = String }: ChartProps) {
+  const { ref, width } = useElementSize();
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const scheme = useComputedColorScheme("light");
+  const zone = useTimeZone();
+  const shape = `${series.map((each) => each.label + each.color).join()}|${kind}|${scheme}|${zone}|${Math.round(width)}|${height}`;
+  const data = dataOf(times, series, kind);
+
+  useEffect(() => {
+    if (!box.current || width < 10) return;
+    const made = new uPlot(optionsOf({ series, kind, height, width, format, zone, element: box.current }), data, box.current);
+    plot.current = made;
+    return () => {
+      made.destroy();
+      plot.current = null;
+    };
+  }, [shape]);
+  useEffect(() => plot.current?.setData(data), [JSON.stringify(data)]);
+
+  return (
+    <figure className="chart" ref={ref} aria-label={label} role="img">
+      <div ref={box} style={{ height }} />
+      <figcaption className="chart-legend" aria-hidden="true">
+        {series.map((each) => (
+          <span key={each.label}>
+            <span className="chart-key" style={{ background: `var(${each.color})` }} />
+            {each.label}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+/** Bars are drawn over each other, so each holds what is below it too; the tallest is drawn first. */
+function dataOf(times: number[], series: Series[], kind: "lines" | "bars"): uPlot.AlignedData {
+  if (kind === "lines") return [times, ...series.map((each) => each.values)];
+  const stacked: number[][] = [];
+  for (const each of series) {
+    const below = stacked.at(-1);
+    stacked.push(each.values.map((value, index) => (value ?? 0) + (below?.[index] ?? 0)));
+  }
+  return [times, ...stacked.reverse()];
+}
+
+interface Look {
+  series: Series[];
+  kind: "lines" | "bars";
+  height: number;
+  width: number;
+  format: (value: number) => string;
+  zone: string;
+  element: HTMLElement;
+}
+
+function optionsOf({ series, kind, height, width, format, zone, element }: Look): uPlot.Options {
+  const style = getComputedStyle(element);
+  const color = (name: string) => style.getPropertyValue(name).trim() || "#888";
+  const axis = { stroke: color("--quiet"), grid: { stroke: color("--grid"), width: 1 }, ticks: { show: false } };
+  const clock = clockOf(zone);
+  const drawn = kind === "bars" ? [...series].reverse() : series;
+  return {
+    width,
+    height,
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1000), zone),
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false }, points: { show: false } },
+    scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
+    axes: [
+      { ...axis, values: (_, values) => values.map(clock) },
+      { ...axis, size: 58, values: (_, values) => values.map((each) => (each === null ? "" : format(each))) },
+    ],
+    series: [
+      {},
+      ...drawn.map((each): uPlot.Series => ({
+        label: each.label,
+        stroke: color(each.color),
+        width: kind === "bars" ? 0 : 1.6,
+        dash: each.dash ? [5, 4] : undefined,
+        fill: kind === "bars" ? color(each.color) : each.fill ? `${color(each.color)}33` : undefined,
+        paths: kind === "bars" ? uPlot.paths.bars!({ size: [0.8, 40], gap: 1 }) : undefined,
+        points: { show: false },
+      })),
+    ],
+  };
+}
+
+/** Write the time of day, in 24 hours. */
+function clockOf(zone: string): (at: number) => string {
+  const format = new Intl.DateTimeFormat("sv-SE", { hour: "2-digit", minute: "2-digit", timeZone: zone });
+  return (at) => format.format(new Date(at * 1000));
+}

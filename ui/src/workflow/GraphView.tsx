@@ -1,0 +1,247 @@
+/** The live graph: the whole plan with what ran of it. */
+import "@xyflow/react/dist/base.css";
+
+import { ActionIcon, Group, Loader, Text, TextInput, Tooltip } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { MiniMap, ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi, type Edge } from "@xyflow/react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+
+import type { Graph } from "../api/workflows";
+import { Icon } from "../parts/Icon";
+import { layoutSoon } from "../parts/layout";
+import type { Point } from "../parts/layered";
+import { colorOf } from "../parts/Status";
+import { boundsOf, DRAW_ALL, frameOf, inFrame, viewportOn, type Frame } from "./culling";
+import { buildView, type Unit, type View } from "./plan";
+import { HEIGHT, WIDTH } from "./unit";
+import { UnitNode, type UnitFlowNode } from "./UnitNode";
+
+const TYPES = { unit: UnitNode };
+
+interface GraphViewProps {
+  graph: Graph;
+  chosen: string | undefined;
+  onChoose: (node: string) => void;
+}
+
+/** The graph with its tools. */
+export function GraphView(props: GraphViewProps) {
+  return (
+    <ReactFlowProvider>
+      <Inner {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function useView(graph: Graph): [View, (unit: Unit) => void] {
+  const [open, setOpen] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const view = useMemo(() => buildView(graph, (key, usual) => open.get(key) ?? usual), [graph, open]);
+  const toggle = useCallback((unit: Unit) => setOpen((before) => new Map(before).set(unit.key, !unit.open)), []);
+  return [view, toggle];
+}
+
+/** Lay out anew when boxes or edges change; not when only states do. */
+function usePlaces(view: View, down: boolean): ReadonlyMap<string, Point> {
+  const [places, setPlaces] = useState<ReadonlyMap<string, Point>>(new Map());
+  const shape = useMemo(
+    () => `${down}|${view.units.map((unit) => unit.key).join(";")}|${view.edges.map((edge) => `${edge.source}>${edge.target}`).join(";")}`,
+    [view, down],
+  );
+  useEffect(() => {
+    const boxes = view.units.map(({ key }) => ({ id: key, width: WIDTH, height: HEIGHT }));
+    return layoutSoon(boxes, view.edges, down ? "DOWN" : "RIGHT", setPlaces);
+  }, [shape]);
+  return places;
+}
+
+function Inner({ graph, chosen, onChoose }: GraphViewProps) {
+  const narrow = useMediaQuery("(max-width: 700px)") ?? false;
+  const [view, toggle] = useView(graph);
+  const places = usePlaces(view, narrow);
+  const [wanted, setWanted] = useState("");
+  const drawn = useDrawn(view, places);
+  const nodes = useNodes(drawn, places, { chosen, wanted, down: narrow, toggle });
+  const edges = useEdges(drawn, places);
+  const least = view.units.length > 1000 ? 0.3 : 0.05;
+  const goTo = useGoTo(places, least);
+  useFirstLook(places, goTo);
+  if (!view.units.length) return <Text p="md">Nothing has been planned yet.</Text>;
+  return (
+    <div className="graph" data-units={view.units.length}>
+      <Tools wanted={wanted} onWanted={setWanted} view={view} onChoose={onChoose} goTo={goTo} />
+      {!places.size && <Loader className="graph-loader" size="sm" />}
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={TYPES}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        edgesFocusable={false}
+        deleteKeyCode={null}
+        minZoom={least}
+        maxZoom={2}
+        onNodeClick={(_, node) => choose(node as UnitFlowNode, toggle, onChoose)}
+        onNodesChange={(changes) => {
+          const picked = changes.find((each) => each.type === "select" && each.selected);
+          const node = picked && "id" in picked && nodes.find((each) => each.id === picked.id);
+          if (node && document.activeElement?.closest(".react-flow__node")) choose(node, toggle, onChoose);
+        }}
+      >
+        {view.units.length > 25 && view.units.length <= DRAW_ALL && !narrow && (
+          <MiniMap pannable zoomable nodeColor={(node) => colorOf((node as UnitFlowNode).data.unit.status)} ariaLabel="Small map" />
+        )}
+      </ReactFlow>
+    </div>
+  );
+}
+
+/** Of a large graph only what is in and around the window. */
+function useDrawn(view: View, places: ReadonlyMap<string, Point>): View {
+  const large = view.units.length > DRAW_ALL;
+  const latest = useStore((state) => {
+    if (!large) return "";
+    const [x, y, zoom] = state.transform;
+    return JSON.stringify(frameOf({ x, y, zoom }, state.width, state.height));
+  });
+  // Moving comes first; what is newly in view is drawn when there is time.
+  const frame = useDeferredValue(latest);
+  return useMemo(() => (frame ? inFrame(view, places, JSON.parse(frame) as Frame) : view), [view, places, frame]);
+}
+
+type GoTo = (keys: readonly string[] | null, most?: number) => void;
+
+/** Bring boxes (null: all of them) into view. */
+function useGoTo(places: ReadonlyMap<string, Point>, least: number): GoTo {
+  const flow = useReactFlow();
+  const store = useStoreApi();
+  return useCallback(
+    (keys, most = 1) => {
+      const bounds = boundsOf(places, keys ?? undefined);
+      const { width, height } = store.getState();
+      void flow.setViewport(viewportOn(bounds, { width, height }, { least, most }));
+    },
+    [places, least, flow, store],
+  );
+}
+
+function choose(node: UnitFlowNode, toggle: (unit: Unit) => void, onChoose: (id: string) => void): void {
+  const { unit } = node.data;
+  if (unit.node) onChoose(unit.node);
+  else if (unit.kind === "fan") toggle(unit);
+}
+
+interface Looks {
+  chosen: string | undefined;
+  wanted: string;
+  down: boolean;
+  toggle: (unit: Unit) => void;
+}
+
+function useNodes(view: View, places: ReadonlyMap<string, Point>, looks: Looks): UnitFlowNode[] {
+  const { chosen, wanted, down, toggle } = looks;
+  return useMemo(() => {
+    const text = wanted.trim().toLowerCase();
+    return view.units.flatMap((unit): UnitFlowNode[] => {
+      const position = places.get(unit.key);
+      if (!position) return [];
+      const holds = chosen !== undefined && (unit.node === chosen || unit.members.includes(chosen));
+      return [
+        {
+          id: unit.key,
+          type: "unit",
+          position,
+          width: WIDTH,
+          height: HEIGHT,
+          ariaLabel: `${unit.name}, ${unit.status}`,
+          data: { unit, chosen: holds, dimmed: text !== "" && !matches(unit, text), down, onToggle: toggle },
+        },
+      ];
+    });
+  }, [view, places, chosen, wanted, down, toggle]);
+}
+
+function matches(unit: Unit, text: string): boolean {
+  return `${unit.name} ${unit.template} ${unit.status}`.toLowerCase().includes(text);
+}
+
+function useEdges(view: View, places: ReadonlyMap<string, Point>): Edge[] {
+  return useMemo(
+    () =>
+      view.edges
+        .filter(({ source, target }) => places.has(source) && places.has(target))
+        .map(({ source, target }) => ({ id: `${source} ${target}`, source, target, selectable: false })),
+    [view, places],
+  );
+}
+
+/** Show all of a graph when it is first there, and whenever boxes come or go. */
+function useFirstLook(places: ReadonlyMap<string, Point>, goTo: GoTo): void {
+  const looked = useRef(0);
+  const ready = useStore((state) => state.width > 0);
+  useEffect(() => {
+    if (!ready || !places.size || looked.current === places.size) return;
+    const first = looked.current === 0;
+    looked.current = places.size;
+    if (first || places.size <= DRAW_ALL) goTo(null);
+  }, [places, ready]);
+}
+
+interface ToolsProps {
+  wanted: string;
+  onWanted: (text: string) => void;
+  view: View;
+  onChoose: (node: string) => void;
+  goTo: GoTo;
+}
+
+function Tools({ wanted, onWanted, view, onChoose, goTo }: ToolsProps) {
+  const flow = useReactFlow();
+  const turn = useRef(0);
+
+  /** Go to the next box that matches; the failed ones where nothing is typed. */
+  function next(): void {
+    const text = wanted.trim().toLowerCase();
+    const found = view.units.filter((unit) =>
+      text ? matches(unit, text) : unit.status === "failed" || unit.status === "error",
+    );
+    const unit = found[turn.current++ % Math.max(1, found.length)];
+    if (!unit) return;
+    goTo([unit.key]);
+    if (unit.node) onChoose(unit.node);
+  }
+
+  return (
+    <Group gap={4} className="graph-tools" wrap="nowrap">
+      <TextInput
+        data-search
+        size="xs"
+        w={150}
+        aria-label="Find in the graph"
+        placeholder="Find …"
+        value={wanted}
+        onChange={(event) => {
+          turn.current = 0;
+          onWanted(event.currentTarget.value);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") next();
+          if (event.key === "Escape") event.currentTarget.blur();
+        }}
+      />
+      <Tool label={wanted ? "Next match" : "Next failed"} icon="right" onClick={next} />
+      <Tool label="Closer" icon="plus" onClick={() => void flow.zoomIn({ duration: 150 })} />
+      <Tool label="Further" icon="minus" onClick={() => void flow.zoomOut({ duration: 150 })} />
+      <Tool label="Show all" icon="expand" onClick={() => goTo(null)} />
+    </Group>
+  );
+}
+
+function Tool({ label, icon, onClick }: { label: string; icon: "right" | "plus" | "minus" | "expand"; onClick: () => void }) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon variant="default" size={30} aria-label={label} onClick={onClick}>
+        <Icon name={icon} size={16} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}

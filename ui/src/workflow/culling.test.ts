@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+
+import { boundsOf, frameOf, inFrame, viewportOn } from "./culling";
+import type { Unit, View } from "./unit";
+
+const unit = (key: string) => ({ key }) as Unit;
+const VIEW: View = {
+  units: ["near", "far"].map(unit),
+  edges: [{ source: "near", target: "far" }],
+};
+const PLACES = new Map([
+  ["near", { x: 0, y: 0 }],
+  ["far", { x: 90_000, y: 0 }],
+]);
+
+it("draws what is in and around the window, and no edge to what is not", () => {
+  const frame = frameOf({ x: 0, y: 0, zoom: 1 }, 1000, 600);
+
+  const drawn = inFrame(VIEW, PLACES, frame);
+
+  expect(drawn.units.map(({ key }) => key)).toEqual(["near"]);
+  expect(drawn.edges).toEqual([]);
+});
+
+it("does not change with a small move", () => {
+  expect(frameOf({ x: 0, y: 0, zoom: 1 }, 1000, 600)).toEqual(frameOf({ x: -20, y: -20, zoom: 1 }, 1000, 600));
+});
+
+it("draws all when far enough away", () => {
+  const frame = frameOf({ x: 0, y: 0, zoom: 0.01 }, 1000, 600);
+
+  expect(inFrame(VIEW, PLACES, frame).edges).toHaveLength(1);
+});
+
+it("shows a rectangle in the middle", () => {
+  const seen = viewportOn({ x: 100, y: 100, width: 200, height: 100 }, { width: 1000, height: 600 }, { least: 0.1, most: 1 });
+
+  expect(seen).toEqual({ x: 300, y: 150, zoom: 1 });
+});
+
+it("shows the beginning of what does not fit", () => {
+  const seen = viewportOn({ x: 0, y: -50, width: 90_000, height: 100 }, { width: 1000, height: 600 }, { least: 0.2, most: 1 });
+
+  expect(seen).toEqual({ x: 40, y: 300, zoom: 0.2 });
+});
+
+it("finds the rectangle around boxes", () => {
+  expect(boundsOf(PLACES)).toMatchObject({ x: 0, y: 0, width: 90_190 });
+  expect(boundsOf(PLACES, ["near"]).width).toBe(190);
+});
