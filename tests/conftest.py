@@ -1,0 +1,19 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+FOREIGN = tuple(HERE / name for name in ("cluster", "ui", "integration/temporal"))
+"""Tests that drive a whole cluster, a browser or a Temporal server, none of which is ours. On a
+machine with too much to do these fall behind; such a test may try once more, and the summary says
+which did (``R``)."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(folder in item.path.parents for folder in FOREIGN):
+            item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
