@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
+import msgspec
 import pytest
 
 from tests.integration.postgres.server import PostgresServer, served
@@ -400,6 +401,21 @@ def test_one_node_is_found_by_id_and_a_missing_one_is_named(store: Store) -> Non
     for uid, node_id in (("uid-argo-wf", "wf-2"), ("nobody", "wf-1")):
         with pytest.raises(NotFoundError, match=node_id):
             store.node(uid, node_id)
+
+
+def test_nodes_made_anew_take_the_ids_and_the_places_of_those_removed_with_them(
+    store: Store,
+) -> None:
+    store.commit(Batch(submitted=[workflow()], nodes=[node(0), node(1), node(2)]))
+    moved = msgspec.structs.replace(node(2), seq=1)
+    gone = [("uid-argo-wf", "wf-1"), ("uid-argo-wf", "wf-2")]
+
+    store.commit(Batch(removed=gone, nodes=[moved]))
+
+    assert [(found.seq, found.id) for found in store.nodes("uid-argo-wf")] == [
+        (0, "wf-0"),
+        (1, "wf-2"),
+    ]
 
 
 def test_removed_nodes_are_gone_and_their_neighbours_stay(store: Store) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,8 +28,10 @@ from tiphys.spec.model import Workflow
 
 if TYPE_CHECKING:
     from tiphys.cli.remote import Remote
-    from tiphys.store import WorkflowRow
+    from tiphys.store import Store, WorkflowRow
 
+_KIND, _MANIFEST = "tiphys.dev/kind", "tiphys.dev/manifest"
+"""Of a workflow that was a JobFlow or a Job: which, and as it was given."""
 _FORMS = click.Choice(["json", "yaml", "wide", "short", "name"])
 
 
@@ -55,6 +57,7 @@ def command(
             sys.stdout.write("".join(f"{row.name}\n" for row in found))
             return
         pairs = [(row, nodes_of(store, row.uid)) for row in found]
+        flows = {row.uid: _flow(store, row, nodes) for row, nodes in pairs if output is None}
     if output in {"json", "yaml"}:
         from tiphys.cli.output import print_objects  # noqa: PLC0415
         from tiphys.wire.volcano import shown_object  # noqa: PLC0415
@@ -63,6 +66,23 @@ def command(
         return
     for row, nodes in pairs:
         print_workflow(row, nodes, wide=output == "wide", short=output == "short", plain=no_color)
+        print_flow(flows.get(row.uid))
+
+
+def _flow(store: Store, row: WorkflowRow, nodes: Sequence[Node]) -> Mapping[str, Any] | None:
+    if _KIND not in row.labels:
+        return None
+    from tiphys.control.insight import describe_flow  # noqa: PLC0415 - few workflows were flows
+
+    return describe_flow(store, row, nodes)
+
+
+def print_flow(flow: Mapping[str, Any] | None) -> None:
+    """Print what is to be said of a JobFlow besides its nodes."""
+    if flow is not None:
+        from tiphys.cli.flow import flow_lines  # noqa: PLC0415 - few workflows were flows
+
+        sys.stdout.write("".join(f"{line}\n" for line in flow_lines(flow)))
 
 
 def _show_remote(
@@ -75,7 +95,7 @@ def _show_remote(
     if output in {"json", "yaml"}:
         from tiphys.cli.output import print_objects  # noqa: PLC0415
 
-        print_objects(found, output)
+        print_objects([_as_given(remote, each) for each in found], output)
         return
     for each in found:
         row, nodes = remote_view.row_of(each), remote_view.nodes_of(each)
@@ -84,6 +104,20 @@ def _show_remote(
         else:
             wide, short = output == "wide", output == "short"
             print_workflow(row, nodes, wide=wide, short=short, plain=plain)
+            if _KIND in row.labels and output is None:
+                print_flow(remote.flow(row.uid))
+
+
+def _as_given(remote: Remote, found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give a JobFlow or a Job in the shape in which it was given; others are as they are."""
+    meta = found["metadata"]
+    given = (meta.get("annotations") or {}).get(_MANIFEST)
+    flow = remote.flow(meta["uid"]) if given else None
+    if flow is None:
+        return found
+    value: dict[str, Any] = msgspec.json.decode(given)
+    own = {key: meta[key] for key in ("name", "namespace", "uid", "creationTimestamp")}
+    return {**value, "metadata": {**value.get("metadata", {}), **own}, "status": flow["status"]}
 
 
 def print_workflow(

@@ -28,7 +28,7 @@ from tiphys.cli.names import (
     server_option,
     workflow_argument,
 )
-from tiphys.errors import ConflictError
+from tiphys.errors import ConflictError, NotFoundError
 from tiphys.ports import SCHEDULERS
 
 _PARAMETER = click.option(
@@ -62,7 +62,7 @@ def _each(
     for name in workflows:
         try:
             row = perform_here(op, key=name, namespace=namespace_of(namespace), **arguments)
-        except ConflictError as error:
+        except (ConflictError, NotFoundError) as error:
             sys.stderr.write(f"{name}: {error}\n")
             code = FAILED
             continue
@@ -105,6 +105,9 @@ def submit(files: tuple[str, ...], **given: Any) -> int:
         print_objects(rows, "json")
     else:
         sys.stdout.write("".join(f"{row['name']}\n" for row in rows))
+    if not rows:
+        sys.stderr.write("there is no Workflow among the documents; the others are kept\n")
+        return 0
     if given["wait_for"]:
         return _wait_all(tuple(row["uid"] for row in rows), given["namespace"] or "")
     if elsewhere() is not None:

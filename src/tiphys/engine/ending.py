@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from tiphys.core.name import pod_name
 from tiphys.engine import execute, leaf, metric
 from tiphys.engine.command import ReleaseLocks
 from tiphys.engine.event import Shutdown
 from tiphys.engine.hook import EXIT, exit_hook, resolved_artifacts
-from tiphys.engine.node import Node, NodeFlag, NodeType, Phase
+from tiphys.engine.node import Node, NodeFlag, NodeType, Phase, pod_of
 from tiphys.engine.outputs import evaluate_bool
 from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.run import Call, HardError, Run, set_phase
@@ -91,7 +90,7 @@ def _failures(run: Run) -> str:
             "message": node.message,
             "templateName": node.template_name,
             "phase": str(node.phase),
-            "podName": pod_name(run.name, node.name, node.template_name, node.id),
+            "podName": pod_of(run.name, node),
             "finishedAt": timestamp(node.finished_at or run.now),
         }
         for node in run.nodes.values()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tiphys.core.duration import parse_duration
+from tiphys.core.jobname import job_name
 from tiphys.engine import leaf, metric
 from tiphys.engine.abandon import abandon
 from tiphys.engine.command import Gang, WakeAt
@@ -30,7 +31,9 @@ from tiphys.engine.jobrule import (
     may_start,
     next_phase,
 )
+from tiphys.engine.jobslot import FAILED, PENDING, RUNNING, SUCCEEDED, Slot, Tally
 from tiphys.engine.node import Due, JobRecord, Node, NodeType, Phase
+from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.run import Call, Run, add_node, set_phase
 from tiphys.errors import InvalidInputError
 from tiphys.spec import model
@@ -44,22 +47,6 @@ _NEVER = frozenset({"Never"})
 
 
 @dataclass(slots=True, eq=False)
-class Slot:
-    """One replica: the node that stands for it now, and how many came before."""
-
-    task: JobTask
-    index: int
-    number: int = 0
-    """Of the node: 0 is the first."""
-    node: Node | None = None
-    seen: str = ""
-    """What of the node was acted on already."""
-    restarts: int = 0
-    """Of its container, in its pod."""
-    called: bool = False
-
-
-@dataclass(slots=True, eq=False)
 class JobFrame:
     """A Job under way."""
 
@@ -70,7 +57,15 @@ class JobFrame:
     spec: JobSpec
     name: str
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
+    waiting: dict[str, dict[int, Slot]] = field(default_factory=dict)
+    """Of each task the replicas that are to be started."""
+    tally: Tally = field(default_factory=Tally)
     ending: bool = False
+
+    @property
+    def speaker(self) -> str:
+        """Name the pod whose result is the Job's: the first of its first task."""
+        return f"{self.spec.tasks[0].name}-0"
 
     def started_nodes(self) -> Iterable[Node]:
         """Give the pods."""
@@ -84,7 +79,8 @@ class JobFrame:
             _end(run, self, JobPhase.TERMINATED, Phase.FAILED, "the workflow was told to end")
             return
         _start_pods(run, self)
-        _settle(run, self)
+        if not self.node.ended:
+            _settle(run, self)
 
 
 def start(run: Run, call: Call, prepared: Prepared, template: model.Template) -> Node:
@@ -102,43 +98,37 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
     if node.ours.job is None:
         node.ours.job = JobRecord(history=((str(JobPhase.PENDING), run.now),))
         run.touch(node)
-    frame = JobFrame(call, prepared, template, node, spec, job_name(run, node))
+    frame = JobFrame(call, prepared, template, node, spec, job_name(run.name, node.name))
     run.frames[node.id] = frame
     _take_up(run, frame)
     run.dirty[frame] = None
     return node
 
 
-def job_name(run: Run, node: Node) -> str:
-    """Name the Job: the workflow's name, then the step's, fit for the names of pods."""
-    if node.name == run.name:
-        return run.name
-    short = node.name.removeprefix(f"{run.name}.")
-    plain = "".join(char if char.isalnum() else "-" for char in short.partition(":")[0].lower())
-    return f"{run.name}-{plain}".rstrip("-")
-
-
 def _take_up(run: Run, frame: JobFrame) -> None:
     """Make the slots, with the nodes that an earlier process left."""
     record = frame.node.ours.job
     assert record is not None
+    restarts, wanted = dict(record.restarts), dict(record.wanted)
     for task in frame.spec.tasks:
+        frame.waiting[task.name] = {}
         for index in range(task.replicas):
             slot = frame.slots[task.name, index] = Slot(task, index)
             while run.node_named(_pod_name(frame, slot, slot.number + 1)) is not None:
                 slot.number += 1
             slot.node = run.node_named(_pod_name(frame, slot, slot.number))
-            key = f"{task.name}-{index}"
-            slot.restarts = dict(record.restarts).get(key, 0)
-            if slot.number < dict(record.wanted).get(key, 0):
-                slot.number, slot.node = dict(record.wanted)[key], None
+            slot.restarts = restarts.get(slot.key, 0)
+            if slot.number < wanted.get(slot.key, 0):
+                slot.number, slot.node = wanted[slot.key], None
+            frame.waiting[task.name][index] = slot
+            frame.tally.see(slot)
     for due in record.due:
         run.emit(WakeAt(at=due.at, node=frame.node.id))
 
 
 def _pod_name(frame: JobFrame, slot: Slot, number: int) -> str:
     again = f"({number})" if number else ""
-    return f"{frame.node.name}.{slot.task.name}-{slot.index}{again}"
+    return f"{frame.node.name}.{slot.key}{again}"
 
 
 # --- starting -------------------------------------------------------------------------------
@@ -146,25 +136,23 @@ def _pod_name(frame: JobFrame, slot: Slot, number: int) -> str:
 
 def _start_pods(run: Run, frame: JobFrame) -> None:
     for task in frame.spec.tasks:
-        if not _may_start(frame, task):
+        waiting = frame.waiting[task.name]
+        if not waiting or not _may_start(frame, task):
             continue
-        for index in range(task.replicas):
-            slot = frame.slots[task.name, index]
-            if slot.called and slot.node is not None:
-                continue
-            if _resting(frame, slot):
-                continue
-            slot.called = True
+        resting = _resting(frame)
+        for slot in [each for each in waiting.values() if each.key not in resting]:
+            del waiting[slot.index]
             if slot.node is None or not slot.node.ended:
                 _start_pod(run, frame, slot)
+                if frame.node.ended:
+                    return
 
 
-def _resting(frame: JobFrame, slot: Slot) -> bool:
-    """Whether the replica waits a while before its container is started again."""
+def _resting(frame: JobFrame) -> set[str]:
+    """Give the replicas that wait a while before their containers are started again."""
     record = frame.node.ours.job
     assert record is not None
-    key = f"{slot.task.name}-{slot.index}"
-    return any(due.action == _AGAIN and due.slot == key for due in record.due)
+    return {due.slot for due in record.due if due.action == _AGAIN}
 
 
 def _may_start(frame: JobFrame, task: JobTask) -> bool:
@@ -174,14 +162,8 @@ def _may_start(frame: JobFrame, task: JobTask) -> bool:
     needed = {}
     for name in rule.name:
         other = next(each for each in frame.spec.tasks if each.name == name)
-        needed[name] = (_started(frame, other), _least(other))
+        needed[name] = (frame.tally.started(name), _least(other))
     return may_start(needed, any_of=rule.iteration == "any")
-
-
-def _started(frame: JobFrame, task: JobTask) -> int:
-    slots = (frame.slots[task.name, index] for index in range(task.replicas))
-    good = {Phase.RUNNING, Phase.SUCCEEDED}
-    return sum(slot.node is not None and slot.node.phase in good for slot in slots)
 
 
 def _least(task: JobTask) -> int:
@@ -191,7 +173,7 @@ def _least(task: JobTask) -> int:
 def _start_pod(run: Run, frame: JobFrame, slot: Slot) -> None:
     call = Call(
         name=_pod_name(frame, slot, slot.number),
-        holder=model.DAGTask(name=f"{slot.task.name}-{slot.index}", template=frame.template.name),
+        holder=model.DAGTask(name=slot.key, template=frame.template.name),
         base=frame.call.base,
         arguments=model.Arguments(),
         boundary=frame.node,
@@ -203,7 +185,13 @@ def _start_pod(run: Run, frame: JobFrame, slot: Slot) -> None:
         depth=frame.call.depth + 1,
     )
     template = pod_template(frame.name, frame.spec, slot.task, slot.index, frame.template.name)
-    slot.node = leaf.start(run, call, frame.prepared, template, _gang(run, frame, slot))
+    try:
+        slot.node = leaf.start(run, call, frame.prepared, template, _gang(run, frame, slot))
+    except (UnresolvedError, InvalidInputError) as error:
+        _refused(run, frame, slot, str(error))
+        return
+    slot.node.ours.pod = f"{frame.name}-{slot.key}"
+    frame.tally.see(slot)
     run.waiters[slot.node.id] = (_pod_changed, (frame, slot))
     if slot.seen != "Pending" and slot.node.phase is Phase.PENDING:
         slot.seen = "Pending"
@@ -212,26 +200,34 @@ def _start_pod(run: Run, frame: JobFrame, slot: Slot) -> None:
         run.notify(slot.node)
 
 
+def _refused(run: Run, frame: JobFrame, slot: Slot, message: str) -> None:
+    """A pod cannot be started as it is written, nor could another: the Job ends."""
+    frame.ending = True
+    slot.node = run.node_named(_pod_name(frame, slot, slot.number))
+    if slot.node is not None and not slot.node.ended:
+        set_phase(run, slot.node, Phase.ERROR, message)
+    _end(run, frame, JobPhase.FAILED, Phase.ERROR, message)
+
+
 # --- what happens to pods -------------------------------------------------------------------
 
 
 def _pod_changed(run: Run, where: tuple[JobFrame, Slot], node: Node) -> None:
     frame, slot = where
+    frame.tally.see(slot)
     if frame.node.ended or frame.ending or slot.node is not node or slot.seen == node.phase:
         return
-    slot.seen = str(node.phase)
-    if node.phase is Phase.RUNNING:
+    before, slot.seen = slot.seen, str(node.phase)
+    if node.phase is Phase.PENDING and before == Phase.RUNNING:
+        _happened(run, frame, slot, "PodEvicted")
+    elif node.phase is Phase.RUNNING:
         _happened(run, frame, slot, "PodRunning")
     elif node.phase is Phase.SUCCEEDED:
-        if all(_succeeded(frame.slots[slot.task.name, i]) for i in range(slot.task.replicas)):
+        if frame.tally.succeeded(slot.task.name) == slot.task.replicas:
             _happened(run, frame, slot, "TaskCompleted")
     elif node.ended:
         _failed(run, frame, slot, node)
     run.dirty[frame] = None
-
-
-def _succeeded(slot: Slot) -> bool:
-    return slot.node is not None and slot.node.phase is Phase.SUCCEEDED
 
 
 def _failed(run: Run, frame: JobFrame, slot: Slot, node: Node) -> None:
@@ -258,7 +254,7 @@ def _restart_in_place(run: Run, frame: JobFrame, slot: Slot) -> bool:
     record = frame.node.ours.job
     assert record is not None
     slot.restarts += 1
-    key = f"{slot.task.name}-{slot.index}"
+    key = slot.key
     record.restarts = (*((k, n) for k, n in record.restarts if k != key), (key, slot.restarts))
     _renew(run, frame, slot)
     if slot.restarts > 1:
@@ -279,14 +275,11 @@ def _happened(
     )
     if policy.action is Action.SYNC_JOB:
         return False
-    if event == "PodPending" and policy.timeout_seconds is None:
-        return False
-    key = f"{slot.task.name}-{slot.index}"
     if policy.timeout_seconds:
         due = Due(
             at=run.now + policy.timeout_seconds,
             action=str(policy.action),
-            slot=key,
+            slot=slot.key,
             event=event,
             node=slot.node.id if slot.node is not None else "",
         )
@@ -356,7 +349,7 @@ _ENDS = {
 def _act(run: Run, frame: JobFrame, action: Action, slot: Slot, event: str) -> None:
     if frame.node.ended:
         return
-    pod = f"{slot.task.name}-{slot.index}"
+    pod = slot.key
     if action in _ENDS:
         job_phase, phase = _ENDS[action]
         message = None if phase is Phase.SUCCEEDED else f"{action} after {event} of {pod}"
@@ -396,7 +389,7 @@ def _restart(run: Run, frame: JobFrame, slots: list[Slot], why: str) -> None:
         slot.restarts = 0
         _renew(run, frame, slot)
     frame.ending = False
-    names = {f"{slot.task.name}-{slot.index}" for slot in slots}
+    names = {slot.key for slot in slots}
     record.due = tuple(due for due in record.due if due.slot not in names)
     record.restarts = tuple((k, n) for k, n in record.restarts if k not in names)
     _note(run, frame, JobPhase.PENDING)
@@ -410,8 +403,10 @@ def _renew(run: Run, frame: JobFrame, slot: Slot) -> None:
         return
     record = frame.node.ours.job
     assert record is not None
-    slot.number, slot.node, slot.seen, slot.called = slot.number + 1, None, "", False
-    key = f"{slot.task.name}-{slot.index}"
+    slot.number, slot.node, slot.seen = slot.number + 1, None, ""
+    frame.waiting[slot.task.name][slot.index] = slot
+    frame.tally.see(slot)
+    key = slot.key
     record.wanted = (*((k, n) for k, n in record.wanted if k != key), (key, slot.number))
     run.touch(frame.node)
     run.dirty[frame] = None
@@ -444,13 +439,7 @@ def _settle(run: Run, frame: JobFrame) -> None:
 
 
 def _counts(frame: JobFrame, phase: JobPhase) -> JobCounts:
-    by = {"pending": 0, "running": 0, "succeeded": 0, "failed": 0}
-    good: dict[str, int] = {}
-    for slot in frame.slots.values():
-        word = _word(slot)
-        by[word] += 1
-        good[slot.task.name] = good.get(slot.task.name, 0) + (word == "succeeded")
-    spec = frame.spec
+    spec, words = frame.spec, frame.tally.words
     return JobCounts(
         phase=phase,
         replicas=len(frame.slots),
@@ -461,21 +450,15 @@ def _counts(frame: JobFrame, phase: JobPhase) -> JobCounts:
             task.name: TaskCounts(
                 replicas=task.replicas,
                 min_available=task.min_available,
-                succeeded=good.get(task.name, 0),
+                succeeded=frame.tally.succeeded(task.name),
             )
             for task in spec.tasks
         },
-        **by,
+        pending=words[PENDING],
+        running=words[RUNNING],
+        succeeded=words[SUCCEEDED],
+        failed=words[FAILED],
     )
-
-
-def _word(slot: Slot) -> str:
-    node = slot.node
-    if node is None or node.phase is Phase.PENDING:
-        return "pending"
-    if node.phase is Phase.RUNNING:
-        return "running"
-    return "succeeded" if node.phase is Phase.SUCCEEDED else "failed"
 
 
 def _note(run: Run, frame: JobFrame, phase: JobPhase) -> None:
@@ -499,6 +482,10 @@ def _end(run: Run, frame: JobFrame, job_phase: JobPhase, phase: Phase, message: 
     run.frames.pop(frame.node.id, None)
     run.parked.pop(frame, None)
     frame.node.outbound_nodes = tuple(node.id for node in frame.started_nodes())
+    first = frame.slots.get((frame.spec.tasks[0].name, 0))
+    if first is not None and first.node is not None and first.node.outputs is not None:
+        said = first.node.outputs
+        frame.node.outputs = model.Outputs(result=said.result, exit_code=said.exit_code)
     set_phase(run, frame.node, phase, message)
     abandon(run, frame)
     if frame.template.metrics is not None:
@@ -511,7 +498,7 @@ def _gang(run: Run, frame: JobFrame, slot: Slot) -> Gang | None:
     assert record is not None
     first = [task for task in frame.spec.tasks if task.depends_on is None]
     least = least_available(_counts(frame, JobPhase.PENDING))
-    if slot.task not in first or any(_word(each) != "pending" for each in frame.slots.values()):
+    if slot.task not in first or frame.tally.words[PENDING] < len(frame.slots):
         return None  # Others of the gang run already.
     if len(first) < len(frame.spec.tasks):
         # Pods of later tasks do not exist yet: the gang is of those that do.

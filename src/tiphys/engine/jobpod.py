@@ -16,6 +16,9 @@ from tiphys.spec import model
 from tiphys.spec.model.volcano import JobSpec, JobTask
 
 replace = msgspec.structs.replace
+HOSTS_FOLDER = "/etc/volcano"
+"""Where the plugin ``svc`` puts a file of host names for each task."""
+_HOSTS = "volcano-hosts"
 _QUEUE = "scheduling.volcano.sh/queue-name"
 
 
@@ -32,6 +35,8 @@ def pod_template(job: str, spec: JobSpec, task: JobTask, index: int, base: str) 
         model.VolumeMount(name=f"job-volume-{i}", mount_path=volume.mount_path)
         for i, volume in enumerate(spec.volumes)
     )
+    if "svc" in spec.plugins:
+        mounts = (*mounts, model.VolumeMount(name=_HOSTS, mount_path=HOSTS_FOLDER))
     containers = [_with(each, own, mounts) for each in pod.containers]
     made = model.Template(
         name=f"{base}-{task.name}" if task.name else base,
@@ -89,7 +94,7 @@ def _member(container: model.UserContainer) -> model.ContainerNode:
 
 
 def _volumes(spec: JobSpec, base: str) -> tuple[model.Volume, ...]:
-    return tuple(
+    claims = tuple(
         model.Volume(
             name=f"job-volume-{index}",
             persistent_volume_claim=model.PersistentVolumeClaimVolumeSource(
@@ -98,6 +103,24 @@ def _volumes(spec: JobSpec, base: str) -> tuple[model.Volume, ...]:
         )
         for index, volume in enumerate(spec.volumes)
     )
+    if "svc" not in spec.plugins:
+        return claims
+    files = tuple(
+        model.DownwardAPIVolumeFile(
+            path=f"{task.name}.host",
+            field_ref=model.ObjectFieldSelector(
+                field_path=f"metadata.annotations['{_hosts_key(task)}']"
+            ),
+        )
+        for task in spec.tasks
+    )
+    hosts = model.Volume(name=_HOSTS, downward_api=model.DownwardAPIVolumeSource(items=files))
+    return (*claims, hosts)
+
+
+def _hosts_key(task: JobTask) -> str:
+    """Name the annotation that holds the host names of a task's replicas."""
+    return f"tiphys.dev/hosts-{task.name}"
 
 
 def _metadata(job: str, spec: JobSpec, task: JobTask) -> model.Metadata:
@@ -105,6 +128,10 @@ def _metadata(job: str, spec: JobSpec, task: JobTask) -> model.Metadata:
     annotations = dict(meta.annotations)
     if spec.queue and spec.queue != "default":
         annotations.setdefault(_QUEUE, spec.queue)
+    if "svc" in spec.plugins:
+        for each in spec.tasks:
+            hosts = (host_name(job, each.name, index) for index in range(each.replicas))
+            annotations[_hosts_key(each)] = "\n".join(hosts)
     labels = {"volcano.sh/job-name": job, "volcano.sh/task-spec": task.name}
     return model.Metadata(labels={**meta.labels, **labels}, annotations=annotations)
 

@@ -165,11 +165,19 @@ def decide_action(
 ) -> Policy:
     """Choose the policy for an event: those of the task first, the first match wins."""
     for policy in (*task_policies, *job_policies):
-        if event in policy.events or "*" in policy.events:
+        if _answers(policy, event):
             return policy
         if exit_code and policy.exit_code == exit_code:
             return policy
     return Policy(action=Action.SYNC_JOB)
+
+
+def _answers(policy: Policy, event: str) -> bool:
+    """Whether a policy is about an event; that a pod waits is one only after some time."""
+    if event == "PodPending" and policy.timeout_seconds is None:
+        return False
+    # That a pod runs is nothing unusual: only those who name it mean it.
+    return event in policy.events or ("*" in policy.events and event != "PodRunning")
 
 
 def may_start(needed: Mapping[str, tuple[int, int]], *, any_of: bool = False) -> bool:

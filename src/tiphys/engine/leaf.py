@@ -175,11 +175,20 @@ def _captures(run: Run, leaf: Leaf) -> bool:
     """Whether anybody reads ``outputs.result`` of this leaf."""
     if leaf.template.data is not None or leaf.template.http is not None:
         return True
-    boundary = leaf.call.boundary
-    frame = run.frames.get(boundary.id) if boundary else None
+    call = leaf.call
+    if call.boundary is not None and call.boundary.type is NodeType.JOB:
+        # The first pod of a Job speaks for it.
+        job = run.frames.get(call.boundary.id)
+        return job is not None and call.holder.name == job.speaker and _is_read(run, job.call)
+    return _is_read(run, call)
+
+
+def _is_read(run: Run, call: Call) -> bool:
+    """Whether the steps or DAG around a call refer to its result."""
+    frame = run.frames.get(call.boundary.id) if call.boundary else None
     if frame is None:
         return False
-    name = leaf.call.holder.name or leaf.call.name.rpartition(".")[2]
+    name = call.holder.name or call.name.rpartition(".")[2]
     return bool(frame.prepared.reads_result_of(name.partition("(")[0]))
 
 

@@ -40,6 +40,8 @@ def _semaphore(run: Run, semaphore: model.SemaphoreRef) -> LockName | str:
     namespace = unshield(semaphore.namespace) or run.namespace
     name, key = unshield(ref.name), unshield(ref.key)
     text = run.library.config_value(name, key, namespace=namespace)
+    if text is None and (namespace, name) not in run.library.config_maps:
+        return f"there is no ConfigMap '{name}' in namespace '{namespace}'"
     if text is None:
         return f"ConfigMap '{name}' in namespace '{namespace}' has no key '{key}'"
     if not text.strip().isdigit():

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
+from tiphys.core.name import pod_name
 from tiphys.errors import IllegalMoveError
 from tiphys.spec import model
 
@@ -141,6 +142,8 @@ class Ours(msgspec.Struct, kw_only=True, omit_defaults=True):
     wake_at: float | None = None
     on_exit: bool = False
     job: JobRecord | None = None
+    pod: str = ""
+    """The name of its pod, where it is not the one that Argo would give."""
 
 
 class Node(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
@@ -194,6 +197,12 @@ class Node(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
     def hooked(self) -> bool:
         """Whether it was started by a hook or exit handler."""
         return self.node_flag is not None and self.node_flag.hooked
+
+
+def pod_of(workflow: str, node: Node) -> str:
+    """Name the pod of a node: as Argo would, those of a Volcano Job as Volcano does."""
+    template = node.template_ref.template if node.template_ref else node.template_name
+    return node.ours.pod or pod_name(workflow, node.name, template, node.id)
 
 
 def check_move(node: Node, phase: Phase) -> None:

@@ -24,6 +24,7 @@ from tiphys.spec.model import (
 )
 
 if TYPE_CHECKING:
+    from tiphys.spec.model.volcano import JobTemplate
     from tiphys.spec.parse import Bundle, Parsed
 
 DEFAULT_NAMESPACE = "default"
@@ -41,7 +42,7 @@ PRIORITY_CLASSES: Mapping[str, int] = {
 }
 """Kubernetes' own two, and ours."""
 
-N = TypeVar("N", WorkflowTemplate, ConfigMap, Secret, PersistentVolumeClaim)
+N = TypeVar("N", WorkflowTemplate, ConfigMap, Secret, PersistentVolumeClaim, "JobTemplate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,8 @@ class Library:
     config_maps: Mapping[Key, ConfigMap] = field(default_factory=dict)
     secrets: Mapping[Key, Secret] = field(default_factory=dict)
     volume_claims: Mapping[Key, PersistentVolumeClaim] = field(default_factory=dict)
+    job_templates: Mapping[Key, JobTemplate] = field(default_factory=dict)
+    """Volcano's. Flows are made of them as they are read; a run needs them no more."""
     priority_classes: Mapping[str, int] = field(default_factory=lambda: PRIORITY_CLASSES)
     """Names that ``priorityClassName`` may have, and what they are worth."""
 
@@ -74,6 +77,7 @@ class Library:
             config_maps=self._joined(self.config_maps, bundle.config_maps),
             secrets=self._joined(self.secrets, bundle.secrets),
             volume_claims=self._joined(self.volume_claims, bundle.volume_claims),
+            job_templates=self._joined(self.job_templates, bundle.job_templates),
             priority_classes={**self.priority_classes, **_priority_classes(bundle)},
         )
 

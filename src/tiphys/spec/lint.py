@@ -34,8 +34,8 @@ def lint(
     The files may refer to each other and to what ``library`` holds. ``strict`` makes unknown
     fields errors.
     """
-    bundle = parse_files(files, strict=strict)
     base = library or Library(namespace=namespace)
+    bundle = parse_files(files, strict=strict, library=base)
     problems = [*bundle.problems, *validate_bundle(bundle, base.extended(bundle), lint=True)]
     return sorted(problems, key=lambda each: (each.file, each.line, each.column))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tiphys.errors import Problem, SpecError
 from tiphys.spec import walk, yaml
@@ -26,6 +26,9 @@ from tiphys.spec.model import (
 from tiphys.spec.report import Report
 from tiphys.spec.upgrade import upgrade
 from tiphys.spec.yaml import Document, Path
+
+if TYPE_CHECKING:
+    from tiphys.spec.library import Library
 
 M = TypeVar("M", bound=Model)
 V_co = TypeVar("V_co", covariant=True)
@@ -100,9 +103,17 @@ _VOLCANO = {"JobFlow": "job_flows", "JobTemplate": "job_templates", "Job": "jobs
 _LISTS = frozenset({"List", *(f"{kind}List" for kind in (*_KINDS, *_VOLCANO))})
 
 
-def parse_files(files: Iterable[tuple[str, bytes | str]], *, strict: bool = False) -> Bundle:
-    """Read all documents of all files; ``strict`` makes unknown fields errors."""
-    gathered = _Gathered(strict)
+def parse_files(
+    files: Iterable[tuple[str, bytes | str]],
+    *,
+    strict: bool = False,
+    library: Library | None = None,
+) -> Bundle:
+    """Read all documents of all files; ``strict`` makes unknown fields errors.
+
+    Flows find the JobTemplates of the files, and those that ``library`` holds.
+    """
+    gathered = _Gathered(strict, library)
     for name, text in files:
         try:
             documents = yaml.load(text, file=name)
@@ -149,6 +160,7 @@ def _is_deep(value: Any) -> bool:
 @dataclass(slots=True)
 class _Gathered:
     strict: bool
+    library: Library | None = None
     found: dict[str, list[Parsed[Any]]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -158,13 +170,13 @@ class _Gathered:
         return Bundle(problems=tuple(self.problems), **parts)
 
     def _compile_volcano(self) -> None:
-        """Turn Volcano's flows and Jobs into workflows; there may be neither."""
+        """Check Volcano's documents, and turn flows and Jobs into workflows."""
         flows, jobs = self.found.pop("job_flows", []), self.found.pop("jobs", [])
-        if flows or jobs:
+        templates = self.found.get("job_templates", [])
+        if flows or jobs or templates:
             from tiphys.spec.volcano.read import compile_all  # noqa: PLC0415
 
-            templates = self.found.get("job_templates", [])
-            workflows, problems = compile_all(flows, jobs, templates)
+            workflows, problems = compile_all(flows, jobs, templates, self.library)
             self.problems.extend(_judged(problems, self.strict))
             self.found.setdefault("workflows", []).extend(workflows)
 
@@ -222,8 +234,9 @@ def _volcano_kind(name: str) -> _Kind | None:
 def _warn_of_unknown_kind(document: Document, name: str, report: Report) -> None:
     """Remark on a kind that is misspelt; other projects' kinds are none of our business."""
     version = document.value.get("apiVersion")
-    if name not in _ARGO_KINDS and (version is None or version == API_VERSION):
-        hint = report.close_to(name, _KINDS)
+    is_flow = str(version).startswith("flow.volcano.sh/")
+    if name not in _ARGO_KINDS and (version is None or version == API_VERSION or is_flow):
+        hint = report.close_to(name, _VOLCANO if is_flow else _KINDS)
         report.warn(("kind",), f"the kind {name[:60]!r} is not known here", hint=hint)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from tiphys.errors import Problem
@@ -88,6 +87,8 @@ class Report:
         self.hints += 1
         if self.hints > _MAX_HINTS or len(word) > 100:
             return ""
+        from difflib import get_close_matches  # noqa: PLC0415 - sound files need none
+
         names = {name.lower(): name for name in sorted(known)[:1000]}
         close = get_close_matches(word.lower(), names, n=1, cutoff=0.6)
         return f"did you mean {names[close[0]]!r}?" if close else ""

@@ -21,36 +21,46 @@ from tiphys.spec.model import (
     Workflow,
     WorkflowTemplate,
 )
+from tiphys.spec.model.volcano import (
+    BATCH_VERSION,
+    FLOW_VERSION,
+    JobFlow,
+    JobTemplate,
+    VolcanoJob,
+)
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_KINDS: tuple[tuple[type[Model], str], ...] = (
-    (Workflow, API_VERSION),
-    (WorkflowTemplate, API_VERSION),
-    (ClusterWorkflowTemplate, API_VERSION),
-    (CronWorkflow, API_VERSION),
-    (ConfigMap, "v1"),
-    (Secret, "v1"),
-    (PersistentVolumeClaim, "v1"),
+_KINDS: tuple[tuple[type[Model], str, str], ...] = (
+    (Workflow, "Workflow", API_VERSION),
+    (WorkflowTemplate, "WorkflowTemplate", API_VERSION),
+    (ClusterWorkflowTemplate, "ClusterWorkflowTemplate", API_VERSION),
+    (CronWorkflow, "CronWorkflow", API_VERSION),
+    (JobFlow, "JobFlow", FLOW_VERSION),
+    (JobTemplate, "JobTemplate", FLOW_VERSION),
+    (VolcanoJob, "Job", BATCH_VERSION),
+    (ConfigMap, "ConfigMap", "v1"),
+    (Secret, "Secret", "v1"),
+    (PersistentVolumeClaim, "PersistentVolumeClaim", "v1"),
 )
 
 
 def json_schema() -> dict[str, Any]:
     """Give the schema of a file's document."""
-    classes = [cls for cls, _ in _KINDS]
+    classes = [cls for cls, _, _ in _KINDS]
     _, parts = msgspec.json.schema_components(classes, ref_template="#/$defs/{name}")
     return {
         "$schema": _DIALECT,
         "title": "Tiphys documents",
         "description": "Workflows, their templates and schedules, and what they refer to.",
-        "oneOf": [_document(cls.__name__, version) for cls, version in _KINDS],
+        "oneOf": [_document(cls.__name__, kind, version) for cls, kind, version in _KINDS],
         "$defs": {name: _strict(part) for name, part in sorted(parts.items())},
     }
 
 
-def _document(kind: str, version: str) -> dict[str, Any]:
+def _document(name: str, kind: str, version: str) -> dict[str, Any]:
     """Say when a definition is meant; it may also be a part of another document."""
     return {
-        "$ref": f"#/$defs/{kind}",
+        "$ref": f"#/$defs/{name}",
         "properties": {"kind": {"const": kind}, "apiVersion": {"const": version}},
         "required": ["apiVersion", "kind", "metadata"],
     }

@@ -49,4 +49,5 @@ def gives_result(template: Template) -> bool:
     containers = template.container_set.containers if template.container_set else ()
     if any(container.name == "main" for container in containers):
         return True
-    return template_type(template) in {"container", "script", "data", "http", "plugin"}
+    kinds = {"container", "script", "data", "http", "plugin", "volcano_job"}
+    return template_type(template) in kinds

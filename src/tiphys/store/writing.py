@@ -79,10 +79,11 @@ def write(connection: Link, batch: Batch, numbers: Numbers) -> None:
         _insert_workflows(connection, batch.submitted, numbers)
     if batch.headers:
         _update_headers(connection, batch.headers, numbers)
+    if batch.removed:
+        # First: what a retry makes anew may have the ids and the places of what is gone.
+        _remove_nodes(connection, batch.removed, numbers)
     if batch.nodes:
         _upsert_nodes(connection, batch.nodes, numbers)
-    if batch.removed:
-        _remove_nodes(connection, batch.removed, numbers)
     if batch.memos:
         rows = [(m.namespace, m.cache, m.key, m.node_id, m.outputs, m.at) for m in batch.memos]
         connection.executemany(query.UPSERT_MEMO, rows)

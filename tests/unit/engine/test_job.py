@@ -5,9 +5,10 @@ from __future__ import annotations
 from textwrap import dedent, indent
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.testing.flow import FAIL, cast
 from tiphys.testing.harness import NOON, Harness, Outcome, Play, succeed
@@ -293,6 +294,7 @@ def test_until_repeats_a_step_as_often_as_its_limit() -> None:
     assert len(harness.started) == 3
 
 
+@settings(deadline=None)
 @given(stops=st.sets(st.integers(0, 40), max_size=6), seed=st.integers(0, 3))
 def test_a_flow_is_taken_up_at_any_moment(stops: set[int], seed: int) -> None:
     rule = "policies: [{event: PodFailed, action: RestartJob}]"
@@ -368,6 +370,7 @@ def test_a_job_that_fails_before_its_services_answer_ends_the_flow() -> None:
     assert harness.node("wf.b").phase == "Omitted"
 
 
+@settings(deadline=None)
 @given(stops=st.sets(st.integers(0, 30), max_size=5))
 def test_a_probed_flow_is_taken_up_at_any_moment(stops: set[int]) -> None:
     text = flow(PROBED.replace("PROBE", "tcpSocketList: [{taskName: t, port: 80}]"))
@@ -382,3 +385,50 @@ def test_a_probed_flow_is_taken_up_at_any_moment(stops: set[int]) -> None:
 
     assert harness.run.phase == "Succeeded"
     assert sorted(harness.started) == ["wf.a.t-0", "wf.b.ready-a", "wf.b.t-0"]
+
+
+def test_a_pod_that_cannot_be_started_ends_its_job_and_says_why() -> None:
+    harness = played(job(task("w", 2), spec="priorityClassName: none-such"))
+
+    assert harness.run.phase == "Error"
+    assert "no PriorityClass with name none-such was found" in harness.node("wf").message
+    assert record(harness) == ("Failed", 0)
+    assert harness.started == []
+
+
+def test_every_event_does_not_mean_that_a_pod_waits_or_runs() -> None:
+    text = job(task("w", 2), spec="policies: [{event: '*', action: AbortJob}]")
+
+    good = played(job(task("w", 2), spec="policies: [{event: '*', action: CompleteJob}]"))
+    bad = played(text, cast({"w-0": FAIL, "w-1": LONG}))
+
+    assert good.started == ["wf.w-0", "wf.w-1"]
+    assert record(good) == ("Completed", 0)
+    assert record(bad) == ("Aborted", 0)
+    assert bad.run.message == "AbortJob after PodFailed of w-0"
+
+
+def evicted(spec: str) -> Harness:
+    """Give a Job of two pods, one of which had to make room while both ran."""
+    harness = Harness(job(task("w", 2), spec=spec), cast({"w-0": LONG, "w-1": LONG})).start()
+    while harness.node("wf").phase != "Running":
+        harness.advance()
+    node = harness.node("wf.w-0")
+    harness.send(
+        ev.NodePreempted(
+            at=harness.now, node=node.id, attempt=node.ours.attempt, message="made room"
+        )
+    )
+    harness.finish()
+    return harness
+
+
+def test_a_pod_that_made_room_runs_again_unless_a_policy_says_otherwise() -> None:
+    plain = evicted("maxRetry: 3")
+    restarted = evicted("policies: [{event: PodEvicted, action: RestartJob}]")
+    aborted = evicted("policies: [{event: PodEvicted, action: AbortJob}]")
+
+    assert (plain.run.phase, record(plain)) == ("Succeeded", ("Completed", 0))
+    assert (restarted.run.phase, record(restarted)) == ("Succeeded", ("Completed", 1))
+    assert "wf.w-1(1)" in restarted.started
+    assert record(aborted) == ("Aborted", 0)

@@ -59,6 +59,12 @@ def test_a_semaphore_without_a_limit_is_an_error(key: str, problem: str) -> None
     assert problem in harness.node("wf.a(0:1)").message
 
 
+def test_a_semaphore_of_no_config_map_says_so() -> None:
+    harness = finished(fan("semaphores: [{configMapKeyRef: {name: nobody, key: two}}]"))
+
+    assert "there is no ConfigMap 'nobody' in namespace" in harness.node("wf.a(0:1)").message
+
+
 def test_who_waits_is_pending_and_says_for_what() -> None:
     harness = Harness(flow(fan("mutexes: [{name: m}]"))).start()
 

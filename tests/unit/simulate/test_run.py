@@ -13,7 +13,7 @@ from tiphys.errors import InvalidInputError
 from tiphys.scheduling import Preempt, Queue, QueueTree, Resources
 from tiphys.scheduling.estimate import History
 from tiphys.simulate.bound import lower_bound, possible
-from tiphys.simulate.command import Load, load_queues, parse_capacity, simulate
+from tiphys.simulate.command import Load, Trace, load_queues, parse_capacity, simulate
 from tiphys.simulate.gantt import gantt_json, gantt_svg, gantt_text
 from tiphys.simulate.report import compare_text, report_text, summarize
 from tiphys.simulate.run import run
@@ -200,6 +200,13 @@ def test_a_workflow_file_runs_through_the_real_engine(tmp_path: Path) -> None:
 def test_nothing_to_simulate_is_an_error() -> None:
     with pytest.raises(InvalidInputError, match="nothing to simulate"):
         simulate(ONE, Load())
+
+
+def test_a_trace_for_a_queue_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    load = Load(traces=[Trace(tmp_path / "t.json", queue="nowhere")])
+
+    with pytest.raises(InvalidInputError, match="no queue 'nowhere' takes work"):
+        simulate(ONE, load)
 
 
 @pytest.mark.parametrize(

@@ -7,39 +7,67 @@ name never both end), so here each is an error with its place.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from tiphys.core.duration import parse_duration
 from tiphys.core.name import is_dns1123_label
 from tiphys.errors import InvalidInputError
-from tiphys.spec.model.volcano import Flow, JobFlow, JobSpec, JobTask, JobTemplate, LifecyclePolicy
+from tiphys.spec.model.volcano import (
+    Flow,
+    JobFlow,
+    JobSpec,
+    JobTask,
+    JobTemplate,
+    JobVolume,
+    LifecyclePolicy,
+)
 from tiphys.spec.report import Report
 from tiphys.spec.yaml import Path
 
 EVENTS = frozenset(
     {"*", "PodFailed", "PodEvicted", "PodPending", "PodRunning", "Unknown", "TaskCompleted",
-     "TaskFailed", "OutOfSync", "CommandIssued", "JobUpdated"}
+     "TaskFailed", "JobUpdated"}
 )  # fmt: skip
 ACTIONS = frozenset(
     {"AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob",
-     "CompleteJob", "ResumeJob", "SyncJob"}
+     "CompleteJob", "ResumeJob"}
 )  # fmt: skip
 PHASES = frozenset({"Pending", "Running", "Succeeded", "Failed", "Completed"})
 PLUGINS = frozenset({"env", "svc", "ssh"})
 _MOST_NAME = 63
 
 
-def check_job(spec: JobSpec, name: str, report: Report, path: Path = ("spec",)) -> None:
-    """Check a Job that will be called ``name`` ("" where that is not known yet)."""
+def check_template(template: JobTemplate, report: Report) -> None:
+    """Check a JobTemplate."""
+    name = template.metadata.name
+    if not is_dns1123_label(name):
+        message = f"{name[:80]!r} is no name for a JobTemplate" if name else "it needs a name"
+        report.add(("metadata", "name"), message, hint="at most 63 of a-z, 0-9 and dashes")
+    check_job(template.spec, report)
+
+
+def check_names(spec: JobSpec, job: str, report: Report, path: Path = ("spec",)) -> None:
+    """Check that the pods of a Job that will be called ``job`` can have their names."""
+    for index, task in enumerate(spec.tasks):
+        pod = f"{job}-{task.name}-{max(0, task.replicas - 1)}"
+        if len(pod) > _MOST_NAME:
+            message = f"the pod name {pod[:80]!r} has {len(pod)} letters, {_MOST_NAME} are allowed"
+            hint = "shorten the names of flow, step or task"
+            report.add((*path, "tasks", index, "name"), message, hint=hint)
+
+
+def check_job(spec: JobSpec, report: Report, path: Path = ("spec",)) -> None:
+    """Check what a Job does, whatever it will be called."""
     if not spec.tasks:
         report.add((*path, "tasks"), "a Job needs at least one task", hint="tasks: [{name: …}]")
         return
     for index, task in enumerate(spec.tasks):
-        _check_task(task, name, report, (*path, "tasks", index))
+        _check_task(task, report, (*path, "tasks", index))
     _check_unique([task.name for task in spec.tasks], "task", report, (*path, "tasks"))
     _check_task_order(spec.tasks, report, path)
     _check_policies(spec.policies, report, (*path, "policies"))
+    _check_volumes(spec.volumes, report, (*path, "volumes"))
     total = sum(task.replicas for task in spec.tasks)
     for field, value in (("minAvailable", spec.min_available), ("minSuccess", spec.min_success)):
         if value is not None and not 0 <= value <= total:
@@ -49,7 +77,7 @@ def check_job(spec: JobSpec, name: str, report: Report, path: Path = ("spec",)) 
         report.warn((*path, "plugins", plugin), message)
 
 
-def _check_task(task: JobTask, job: str, report: Report, path: Path) -> None:
+def _check_task(task: JobTask, report: Report, path: Path) -> None:
     if task.replicas < 0:
         report.add((*path, "replicas"), "replicas cannot be negative")
     if task.min_available is not None and not 0 <= task.min_available <= task.replicas:
@@ -57,13 +85,24 @@ def _check_task(task: JobTask, job: str, report: Report, path: Path) -> None:
         report.add((*path, "minAvailable"), message)
     if task.name and not is_dns1123_label(task.name):
         report.add((*path, "name"), f"{task.name[:70]!r} is no name: a-z, 0-9 and dashes")
-    pod = f"{job}-{task.name}-{max(0, task.replicas - 1)}"
-    if job and len(pod) > _MOST_NAME:
-        message = f"the pod name {pod[:80]!r} has {len(pod)} letters, {_MOST_NAME} are allowed"
-        report.add((*path, "name"), message, hint="shorten the names of flow, step or task")
     if not task.template.spec.containers:
         report.add((*path, "template", "spec", "containers"), "a pod needs a container")
     _check_policies(task.policies, report, (*path, "policies"))
+    parts = task.partition_policy
+    if parts is not None and parts.total_partitions * parts.partition_size != task.replicas:
+        message = f"{parts.total_partitions} partitions of {parts.partition_size} are not the "
+        report.add((*path, "partitionPolicy"), f"{message}{task.replicas} replicas")
+
+
+def _check_volumes(volumes: Sequence[JobVolume], report: Report, path: Path) -> None:
+    seen: set[str] = set()
+    for index, volume in enumerate(volumes):
+        if not volume.mount_path or volume.mount_path in seen:
+            what = "is there twice" if volume.mount_path else "is needed"
+            report.add((*path, index, "mountPath"), f"mountPath {volume.mount_path[:60]!r} {what}")
+        seen.add(volume.mount_path)
+        if (volume.volume_claim is None) == (not volume.volume_claim_name):
+            report.add((*path, index), "a volume has either volumeClaimName or volumeClaim")
 
 
 def _check_task_order(tasks: Sequence[JobTask], report: Report, path: Path) -> None:
@@ -85,7 +124,7 @@ def _check_task_order(tasks: Sequence[JobTask], report: Report, path: Path) -> N
         )
 
 
-def _check_policies(policies: Iterable[LifecyclePolicy], report: Report, path: Path) -> None:
+def _check_policies(policies: Sequence[LifecyclePolicy], report: Report, path: Path) -> None:
     for index, policy in enumerate(policies):
         events = events_of(policy)
         place = (*path, index)
@@ -103,6 +142,21 @@ def _check_policies(policies: Iterable[LifecyclePolicy], report: Report, path: P
         if "PodPending" in events and not policy.timeout:
             report.add(place, "PodPending needs a timeout", hint="timeout: 5m")
         _check_duration(policy.timeout, report, (*place, "timeout"))
+    _check_clear(policies, report, path)
+
+
+def _check_clear(policies: Sequence[LifecyclePolicy], report: Report, path: Path) -> None:
+    """Check that no two policies answer to the same."""
+    seen: set[str | int] = set()
+    for index, policy in enumerate(policies):
+        code = () if policy.exit_code is None else (policy.exit_code,)
+        for cause in dict.fromkeys((*events_of(policy), *code)):
+            if cause in seen:
+                what = f"exit code {cause}" if isinstance(cause, int) else f"event {cause[:40]!r}"
+                report.add((*path, index), f"the {what} has two policies", code="duplicate_name")
+            seen.add(cause)
+    if "*" in seen and sum(isinstance(each, str) for each in seen) > 1:
+        report.add(path, "'*' stands for every event: no policy for another can be beside it")
 
 
 def events_of(policy: LifecyclePolicy) -> tuple[str, ...]:
@@ -127,8 +181,8 @@ def _check_unique(names: Sequence[str], what: str, report: Report, path: Path) -
             report.add((*path, index, "name"), message, code="duplicate_name")
 
 
-def check_flow(flow: JobFlow, templates: Mapping[str, JobTemplate], report: Report) -> None:
-    """Check a flow against the templates that it may use."""
+def check_flow(flow: JobFlow, report: Report) -> None:
+    """Check a flow by itself; whether its templates are there is seen when it is compiled."""
     flows, path = flow.spec.flows, ("spec", "flows")
     if not flows:
         report.add(path, "a flow needs at least one step", hint="flows: [{name: …}]")

@@ -26,32 +26,38 @@ from tiphys.spec.model import (
     RetryStrategy,
     Sequence,
     Template,
+    TTLStrategy,
     Workflow,
     WorkflowSpec,
     WorkflowStep,
 )
 from tiphys.spec.model.volcano import Flow, JobFlow, JobSpec, JobTemplate, VolcanoJob
 from tiphys.spec.report import Report
-from tiphys.spec.volcano.check import check_job, targets_of
+from tiphys.spec.volcano.check import check_job, check_names, targets_of
 from tiphys.spec.volcano.control import Control, Loop, Retry, Step
 from tiphys.spec.volcano.patch import merge
 
 MANIFEST = "tiphys.dev/manifest"
 """The annotation that keeps the document as it was given: answers have its shape."""
 KIND = "tiphys.dev/kind"
+RETAIN = "tiphys.dev/job-retain"
+"""The label that says what becomes of the files of a flow's Jobs (``control.leftover``)."""
 JOB = "job"
 replace = msgspec.structs.replace
 
 
 def compile_job(job: VolcanoJob, report: Report) -> Workflow:
     """Turn a Job into a workflow with one template."""
-    check_job(job.spec, job.metadata.name, report)
+    name = job.metadata.name or f"{job.metadata.generate_name}xxxxx"
+    check_job(job.spec, report)
+    check_names(job.spec, name, report)
     template = Template(name=JOB, volcano_job=_plain(job.spec))
     return Workflow(
         metadata=_meta(job.metadata, "Job", msgspec.to_builtins(job)),
         spec=WorkflowSpec(
             entrypoint=JOB,
             templates=(template,),
+            ttl_strategy=_ttl(job.spec),
             volume_claim_templates=_claims(job.spec, JOB),
         ),
     )
@@ -70,15 +76,17 @@ def compile_flow(
         spec = _job_spec(step, said, templates, report, index)
         if spec is None:
             continue
-        job = f"{flow.metadata.name or flow.metadata.generate_name}-{step.name}"
-        check_job(spec, job, report, ("spec", "flows", index))
+        _check_step(flow, step, spec, report, index)
         found += _templates(step.name, spec, said)
         tasks.append(_task(step, said, switched.get(step.name, ()), control))
         claims += _claims(spec, step.name)
     entry = _free("flow", {each.name for each in found})
     dag = Template(name=entry, dag=DAGTemplate(tasks=tuple(tasks)))
+    meta = _meta(flow.metadata, "JobFlow", msgspec.to_builtins(flow))
+    if flow.spec.job_retain_policy == "delete":
+        meta = replace(meta, labels={**meta.labels, RETAIN: "delete"})
     return Workflow(
-        metadata=_meta(flow.metadata, "JobFlow", msgspec.to_builtins(flow)),
+        metadata=meta,
         spec=WorkflowSpec(
             entrypoint=entry,
             templates=(dag, *found),
@@ -88,10 +96,26 @@ def compile_flow(
     )
 
 
+def _check_step(flow: JobFlow, step: Flow, spec: JobSpec, report: Report, index: int) -> None:
+    """Check the Job of a step: what the template alone cannot tell."""
+    path = ("spec", "flows", index)
+    if step.patch is not None:
+        check_job(spec, report, (*path, "patch"))
+    name = flow.metadata.name or f"{flow.metadata.generate_name}xxxxx"
+    check_names(spec, f"{name}-{step.name}", report, path)
+
+
 def _meta(meta: ObjectMeta, kind: str, manifest: dict[str, Any]) -> ObjectMeta:
     manifest.pop("status", None)
     annotations = {**meta.annotations, MANIFEST: msgspec.json.encode(manifest).decode()}
     return replace(meta, labels={**meta.labels, KIND: kind}, annotations=annotations)
+
+
+def _ttl(spec: JobSpec) -> TTLStrategy | None:
+    """How long a Job alone is kept; one of a flow stays as long as its flow."""
+    if spec.ttl_seconds_after_finished is None:
+        return None
+    return TTLStrategy(seconds_after_completion=spec.ttl_seconds_after_finished)
 
 
 def _plain(spec: JobSpec) -> dict[str, Any]:

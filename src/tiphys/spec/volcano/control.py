@@ -15,12 +15,13 @@ and ``kubectl`` refuses them: so the file stays valid for plain Volcano, which i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from tiphys.errors import SpecError
+from tiphys.core.duration import parse_duration_or_seconds
+from tiphys.errors import InvalidInputError, SpecError
 from tiphys.spec import walk, yaml
 from tiphys.spec.model import Model, ObjectMeta
 from tiphys.spec.model.base import AnyString, Item, NumberText
@@ -97,7 +98,54 @@ def read_control(meta: ObjectMeta, steps: Mapping[str, Any], report: Report) -> 
         report.add(path, f"{problem.path}: {problem.message}", code=problem.code, hint=problem.hint)
     if found is None:
         return Control()
-    for name in found.steps.keys() - steps.keys():
-        hint = report.close_to(name, steps)
-        report.add(path, f"steps.{name}: the flow has no such step", hint=hint)
+    for name, step in found.steps.items():
+        if name not in steps:
+            hint = report.close_to(name, steps)
+            report.add(path, f"steps.{name}: the flow has no such step", hint=hint)
+        for message in _problems(step, steps):
+            report.add(path, f"steps.{name}.{message}")
     return found
+
+
+def _problems(step: Step, steps: Container[str]) -> Iterator[str]:
+    """Say what is wrong with what is said about a step."""
+    if step.retry is not None:
+        if "{{" not in step.retry.limit and not step.retry.limit.isdecimal():
+            yield f"retry.limit: {step.retry.limit[:40]!r} is not a whole number"
+        yield from _duration_problems("retry.backoff", step.retry.backoff)
+        yield from _duration_problems("retry.max", step.retry.max)
+    if step.loop is not None:
+        yield from _loop_problems(step.loop)
+    if step.switch is not None:
+        yield from _switch_problems(step.switch, steps)
+
+
+def _duration_problems(field: str, text: str) -> Iterator[str]:
+    try:
+        if text:
+            parse_duration_or_seconds(text)
+    except InvalidInputError as error:
+        yield f"{field}: {error}"
+
+
+def _loop_problems(loop: Loop) -> Iterator[str]:
+    kinds = {
+        "items": loop.items is not None,
+        "count": loop.count is not None,
+        "end": loop.end is not None,
+        "until": bool(loop.until),
+    }
+    if sum(kinds.values()) != 1:
+        yield "for: a loop has either items, count, start and end, or until"
+    elif loop.until and loop.limit < 1:
+        yield "for.limit: a loop runs at least once"
+
+
+def _switch_problems(switch: Switch, steps: Container[str]) -> Iterator[str]:
+    for case in switch.cases:
+        if "'" in case:
+            yield f"switch.cases: {case[:40]!r} has a quote in it, which no case may have"
+    chosen = [name for names in switch.cases.values() for name in names]
+    for name in (*chosen, *switch.default):
+        if name not in steps:
+            yield f"switch: the flow has no step {name[:60]!r}"

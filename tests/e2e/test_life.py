@@ -1,0 +1,149 @@
+"""The life of workflows from the command line, with no server: retry, resume, no cluster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STEPS = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: flow}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - {name: first, template: work, arguments: {parameters: [{name: me, value: first}]}}
+      - {name: second, template: work, arguments: {parameters: [{name: me, value: second}]}}
+    - - {name: third, template: work, arguments: {parameters: [{name: me, value: third}]}}
+  - name: work
+    inputs: {parameters: [{name: me}]}
+    container: {image: x, command: [sh, -c, "echo {{inputs.parameters.me}} >> LEDGER"]}
+"""
+PAUSED = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: paused}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - {name: approve, template: gate}
+  - name: gate
+    suspend: {}
+    outputs: {parameters: [{name: who, valueFrom: {supplied: {}}}]}
+"""
+CRON = """
+apiVersion: argoproj.io/v1alpha1
+kind: CronWorkflow
+metadata: {name: nightly}
+spec:
+  schedules: ["30 2 * * *"]
+  workflowSpec:
+    entrypoint: main
+    templates: [{name: main, container: {image: x, command: [echo]}}]
+"""
+
+
+class Tiphys:
+    """The command with a data directory of its own; its tasks see the files of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "tiphys.yaml").write_text("lingerSeconds: 0.1\nisolation: process\n")
+        (folder / "paused.yaml").write_text(PAUSED)
+        self.ledger = folder / "ledger"
+        (folder / "flow.yaml").write_text(STEPS.replace("LEDGER", str(self.ledger)))
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            "HOME": str(folder),
+            "TIPHYS_DATA_DIR": str(folder / "data"),
+            "TIPHYS_CONFIG": str(folder / "tiphys.yaml"),
+        }
+        self.environment.pop("KUBECONFIG", None)
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "tiphys", *words],
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            cwd=self.folder,
+            timeout=120,
+            check=False,
+        )
+
+
+@pytest.fixture
+def tiphys(tmp_path: Path) -> Tiphys:
+    return Tiphys(tmp_path)
+
+
+def test_a_step_that_succeeded_and_what_followed_it_run_again_when_chosen(tiphys: Tiphys) -> None:
+    assert tiphys("run", "-q", "flow.yaml").returncode == 0
+
+    chosen = ("--restart-successful", "--node-field-selector", "displayName=first")
+    retried = tiphys("retry", "flow", *chosen)
+
+    assert retried.returncode == 0, retried.stderr
+    assert tiphys("wait", "flow").returncode == 0
+    assert sorted(tiphys.ledger.read_text().split()) == [
+        *("first", "first"),
+        "second",
+        *("third", "third"),
+    ]
+
+
+def test_a_pause_that_needs_a_value_is_not_resumed_without_it(tiphys: Tiphys) -> None:
+    tiphys("submit", "paused.yaml")
+
+    bare = tiphys("resume", "paused")
+    wrong = tiphys("resume", "paused", "-p", "who=jason", "-p", "what=oar")
+    right = tiphys("resume", "paused", "-p", "who=jason")
+
+    assert bare.returncode == 2
+    assert "needs a value for its output parameter 'who'" in bare.stderr
+    assert wrong.returncode == 2
+    assert "no pause waits for a parameter 'what'" in wrong.stderr
+    assert right.returncode == 0, right.stderr
+    assert tiphys("wait", "paused").returncode == 0
+
+
+def test_without_a_cluster_work_for_one_ends_with_a_plain_word(tiphys: Tiphys) -> None:
+    done = tiphys("run", "--scheduler", "k8s-native", "flow.yaml")
+
+    assert done.returncode == 1
+    assert "no cluster is known" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("", "there is no Workflow"),
+        (CRON, "`tiphys cron create` takes it"),
+    ],
+)
+def test_what_would_not_be_kept_is_not_taken(tiphys: Tiphys, text: str, word: str) -> None:
+    (tiphys.folder / "other.yaml").write_text(text)
+
+    done = tiphys("submit", "other.yaml")
+
+    assert done.returncode == 2
+    assert word in done.stderr
+
+
+def test_one_that_is_not_there_does_not_keep_the_others_from_ending(tiphys: Tiphys) -> None:
+    tiphys("submit", "paused.yaml")
+
+    done = tiphys("terminate", "nobody", "paused")
+
+    assert done.returncode == 1
+    assert done.stdout == "paused terminated\n"
+    assert "there is no workflow 'nobody'" in done.stderr
