@@ -1,36 +1,39 @@
 """The activities themselves: submit once, follow by the stream, stop when Temporal says so.
 
-Each attempt of an activity finds the run of the attempts before it by a key made of the workflow's
-id, its run and the activity's id; so a worker that dies, or a server that is away, never starts
-work twice. Who retries is decided in one place: ``Placement.retry_failed`` (docs/temporal.md).
+Each attempt of an activity finds the run of the attempts before it: by the last heartbeat, or by a
+key made of the workflow's id, its run and the activity's id. So a worker that dies, or a server
+that is away, never starts work twice. Who retries is decided in one place:
+``Placement.retry_failed`` (docs/temporal.md).
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
+import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from typing import Any
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from tiphys.client import AsyncClient, calls
-from tiphys.client.model import Update
-from tiphys.errors import TiphysError
-from tiphys.temporal.embedded import EmbeddedServer
-from tiphys.temporal.follow import StartLateError, follow, result_of
+from tiphys.client import calls
+from tiphys.client.model import Workflow
+from tiphys.errors import ConflictError, NotFoundError, TiphysError
+from tiphys.temporal.cancellation import is_abandoned
+from tiphys.temporal.course import Course, Memory, log, measure
+from tiphys.temporal.follow import StartLateError, follow, has_started
 from tiphys.temporal.manifest import gang_text, job_text
 from tiphys.temporal.payload import GangInput, JobInput, Placement, RunResult, WorkflowInput
+from tiphys.temporal.reach import Reach, is_passing
+from tiphys.temporal.result import result_of
 from tiphys.temporal.setting import Settings
 
-_log = logging.getLogger("tiphys.temporal")
-_HEARTBEAT_PART = 3
-"""A heartbeat is sent so many times within the time in which Temporal expects one."""
-_LATE_PAUSE = timedelta(seconds=10)
-_LONGEST_PAUSE = timedelta(minutes=10)
+LABEL = "temporal.tiphys.dev/activity"
+"""Marks runs that came from Temporal; its value is the activity's type."""
+GIVEN_UP = "given up by Temporal: nothing had started in time"
+CANCELLED = "cancelled by Temporal"
+_FOREVER = float("inf")
 
 
 class TiphysActivities:
@@ -38,8 +41,7 @@ class TiphysActivities:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._client: AsyncClient | None = None
-        self._embedded = None if settings.enabled else EmbeddedServer(settings.data)
+        self._reach = Reach(settings)
 
     def all(self) -> Sequence[Callable[..., Any]]:
         """Give what a worker registers."""
@@ -47,10 +49,7 @@ class TiphysActivities:
 
     async def close(self) -> None:
         """Let go of the connections, and of the worker's own server where there is one."""
-        if self._client is not None:
-            await self._client.__aexit__(None, None, None)
-        if self._embedded is not None:
-            await self._embedded.close()
+        await self._reach.close()
 
     @activity.defn(name="run_workflow")
     async def run_workflow(self, given: WorkflowInput) -> RunResult:
@@ -74,166 +73,122 @@ class TiphysActivities:
     async def _run(
         self, text: str, name: str, parameters: dict[str, str], placement: Placement
     ) -> RunResult:
-        info = activity.info()
-        generation = _generation(info.heartbeat_details)
-        client = await self._connected()
-        made = await self._submitted(client, (text, name, parameters), placement, generation)
-        course = _Course(made, generation)
-        beat = asyncio.create_task(course.beat(info.heartbeat_timeout))
+        memory = Memory.of(activity.info().heartbeat_details)
+        course = Course(memory.workflow, memory.generation, placement)
+        # From the first moment on: a server that is away, or has to start, takes its time.
+        beat = asyncio.create_task(course.beat(activity.info().heartbeat_timeout))
         try:
-            phase = await follow(client, made, course.changed, wait_seconds=placement.wait_seconds)
-        except StartLateError as error:
-            await self._stopped(client, made)
-            raise course.late(error, info.attempt) from None
+            if not course.workflow:
+                call = self._submission(name, text, parameters, placement, course.generation)
+                await self._begun(course, call)
+            return await self._followed(course)
         except asyncio.CancelledError:
-            if not activity.is_worker_shutdown():
-                await asyncio.shield(self._stopped(client, made))
+            await self._cancelled(course)
             raise
+        except NotFoundError as error:
+            message = f"the run was removed before it was reported: {error}"
+            raise ApplicationError(message, type="RunRemoved", non_retryable=True) from error
         finally:
             beat.cancel()
             with suppress(asyncio.CancelledError):
                 await beat
-        return await self._judged(client, made, phase, placement, course)
 
-    async def _connected(self) -> AsyncClient:
-        if self._client is None:
-            if self._embedded is not None:
-                self._client = await self._embedded.client()
-            else:
-                self._client = AsyncClient(self._settings.url, self._settings.token)
-        return self._client
-
-    async def _submitted(
+    def _submission(
         self,
-        client: AsyncClient,
-        work: tuple[str, str, dict[str, str]],
+        name: str,
+        text: str,
+        parameters: dict[str, str],
         placement: Placement,
         generation: int,
-    ) -> str:
-        """Submit, or find what an earlier attempt has submitted; give its id."""
-        text, name, parameters = work
+    ) -> calls.Call[Any]:
         info = activity.info()
-        key = f"temporal/{info.workflow_id}/{info.workflow_run_id}/{info.activity_id}/{generation}"
-        scheduler = placement.scheduler or self._settings.scheduler
-        call = calls.submit(
+        own = self._reach.embedded
+        return calls.submit(
             name,
             placement.project,
             text,
             parameters=parameters,
             priority=placement.priority,
-            queue=placement.queue,
-            scheduler="" if self._embedded is not None else scheduler,
+            # The worker's own server has no queues and hands nothing over.
+            queue="" if own else placement.queue,
+            scheduler="" if own else placement.scheduler or self._settings.scheduler,
             description=f"Temporal workflow {info.workflow_id}, activity {info.activity_id}",
-            idempotency_key=key,
+            idempotency_key=_key(generation),
             generate_name=True,
-            labels={"tiphys.dev/submitted-by": "temporal"},
+            labels={LABEL: info.activity_type},
         )
+
+    async def _begun(self, course: Course, call: calls.Call[Any]) -> None:
+        """Submit; a cancellation meanwhile is heeded when it is known what there is to stop."""
+        submission = asyncio.create_task(self._submitted(call))
         try:
-            return (await client.do(call)).id
-        except TiphysError as error:
-            if error.code in _FINAL:
-                raise ApplicationError(str(error), type=error.code, non_retryable=True) from error
+            course.workflow = await asyncio.shield(submission)
+        except asyncio.CancelledError:
+            with suppress(TiphysError, ApplicationError):
+                course.workflow = await submission
             raise
 
-    async def _stopped(self, client: AsyncClient, workflow: str) -> None:
-        """Stop the work; its exit handlers run. A run that has ended needs none of it."""
-        with suppress(TiphysError, OSError):
-            await client.do(calls.stop(workflow, message="cancelled by Temporal"))
+    async def _submitted(self, call: calls.Call[Any]) -> str:
+        """Submit, or find what an earlier attempt has submitted; give its id."""
+        try:
+            return str((await self._reach.do(call)).id)
+        except TiphysError as error:
+            if is_passing(error):
+                raise
+            kind = "KeyConflict" if isinstance(error, ConflictError) else error.code
+            raise ApplicationError(str(error), type=kind, non_retryable=True) from error
 
-    async def _judged(
-        self,
-        client: AsyncClient,
-        workflow: str,
-        phase: str,
-        placement: Placement,
-        course: _Course,
-    ) -> RunResult:
-        url = self._settings.url
-        link = f"{url.rstrip('/')}/workflows/{workflow}" if url else ""
-        result = await result_of(client, workflow, phase, link=link, lines=self._settings.log_lines)
-        _measure(result)
+    async def _followed(self, course: Course) -> RunResult:
+        """Follow a run to its end; raise where Temporal is to see a failure."""
+        wait = course.placement.wait_seconds
+        try:
+            phase = await follow(self._reach, course.workflow, course.changed, wait_seconds=wait)
+        except StartLateError as error:
+            if not has_started((await self._look(course.workflow)).nodes):
+                await self._stopped(course.workflow, GIVEN_UP)
+                raise course.late(error, activity.info().attempt) from None
+            phase = await follow(self._reach, course.workflow, course.changed)
+        result = await result_of(
+            self._reach, course.workflow, phase, lines=self._settings.log_lines
+        )
+        measure(result, course.placement.queue)
         if phase == "Succeeded":
             return result
-        activity.heartbeat({"workflow_id": workflow, "generation": course.generation + 1})
-        raise ApplicationError(
-            f"{result.name} {phase}: {result.message}",
-            result,
-            type=f"Workflow{phase}",
-            non_retryable=not placement.retry_failed,
-        )
+        if any(GIVEN_UP in task.message for task in result.tasks):
+            # An attempt before this one gave it up, and died before it could say so.
+            raise course.late(StartLateError(GIVEN_UP), activity.info().attempt)
+        raise course.failed(result)
 
+    async def _look(self, workflow: str) -> Workflow:
+        return await self._reach.do(calls.get_workflow(workflow), patience=_FOREVER)
 
-_FINAL = frozenset(
-    {"invalid_input", "invalid_spec", "parse_error", "policy_denied", "forbidden", "not_found",
-     "unauthenticated", "idempotency_conflict", "unknown_scheduler", "duplicate_name", "cycle"}
-)  # fmt: skip
-"""Trying again would only hear the same."""
-
-
-def _generation(details: Sequence[Any]) -> int:
-    """Which run of the work is due: another one only after the last was given up."""
-    found = details[0] if details else None
-    return int(found.get("generation", 0)) if isinstance(found, dict) else 0
-
-
-class _Course:
-    """How one run goes, as told to Temporal and to the log."""
-
-    def __init__(self, workflow: str, generation: int) -> None:
-        self.workflow = workflow
-        self.generation = generation
-        self.status = ""
-        self.progress = 0
-        self.waiting = ""
-
-    def changed(self, update: Update) -> None:
-        """Note a change; tell it where it matters."""
-        if (update.status, update.message) != (self.status, self.waiting):
-            info = activity.info()
-            _log.info(
-                "state changed",
-                extra={
-                    "tiphys_workflow": self.workflow,
-                    "temporal_workflow": info.workflow_id,
-                    "temporal_run": info.workflow_run_id,
-                    "was": self.status,
-                    "state": update.status,
-                    "message_of_run": update.message,
-                },
-            )
-        self.status, self.waiting = update.status, update.message
-        self.progress = update.progress
-        activity.heartbeat(self.details())
-
-    def details(self) -> dict[str, Any]:
-        """What a heartbeat carries."""
-        return {
-            "workflow_id": self.workflow,
-            "generation": self.generation,
-            "status": self.status,
-            "progress": self.progress,
-        }
-
-    async def beat(self, expected: timedelta | None) -> None:
-        """Tell Temporal now and then that somebody is here; nothing need change for it."""
-        if expected is None:
+    async def _cancelled(self, course: Course) -> None:
+        """See to the work of a cancelled attempt: it is stopped, or left to the next attempt."""
+        details = activity.cancellation_details()
+        if details is not None and details.worker_shutdown:
+            # Not a cancellation: the next worker follows the run on.
+            message = "the worker shuts down; the run goes on"
+            raise ApplicationError(message, type="WorkerShutdown") from None
+        if not course.workflow:
             return
-        while True:
-            activity.heartbeat(self.details())
-            await asyncio.sleep(expected.total_seconds() / _HEARTBEAT_PART)
+        if not await is_abandoned():
+            log.info("left to the next attempt: %s", course.workflow)
+            return
+        await self._stopped(course.workflow, CANCELLED)
+        with suppress(TimeoutError, TiphysError):
+            async with asyncio.timeout(self._settings.stop_seconds):
+                await follow(self._reach, course.workflow, course.changed)
 
-    def late(self, error: StartLateError, attempt: int) -> ApplicationError:
-        """What is raised where the wait was too long: tried again later, as a new run."""
-        self.generation += 1
-        activity.heartbeat(self.details())
-        pause = min(_LONGEST_PAUSE, _LATE_PAUSE * 2 ** min(attempt - 1, 10))
-        return ApplicationError(str(error), type="StartLate", next_retry_delay=pause)
+    async def _stopped(self, workflow: str, message: str) -> None:
+        """Stop the work; its exit handlers run. A server that is away is waited for."""
+        # A run that has ended meanwhile, or has been removed, needs no stopping.
+        with suppress(ConflictError, NotFoundError):
+            await self._reach.do(calls.stop(workflow, message=message), patience=_FOREVER)
 
 
-def _measure(result: RunResult) -> None:
-    """Give Temporal's own metrics what the work was like."""
-    meter = activity.metric_meter()
-    meter.create_histogram_float("tiphys_activity_wait_seconds").record(result.waited_seconds)
-    meter.create_histogram_float("tiphys_activity_run_seconds").record(result.ran_seconds)
-    if result.preemptions:
-        meter.create_counter("tiphys_activity_preemptions").add(result.preemptions)
+def _key(generation: int) -> str:
+    """Name a run of the work; hashed, as ids of Temporal may be longer than a header."""
+    info = activity.info()
+    place = (info.namespace, info.workflow_id, info.workflow_run_id, info.activity_id)
+    name = "\0".join([*(str(each) for each in place), str(generation)])
+    return "temporal-" + hashlib.sha256(name.encode()).hexdigest()

@@ -7,17 +7,35 @@ stream is there; a stream that breaks is opened again, with pauses that grow.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
+from typing import Protocol
 
-from tiphys.client import AnswerError, AsyncClient, calls
-from tiphys.client.model import Event, Node, Update, Workflow
-from tiphys.errors import NotFoundError, TiphysError
-from tiphys.temporal.payload import RunResult, TaskResult
+from websockets.exceptions import WebSocketException
 
-_PHASES = {"succeeded": "Succeeded", "failed": "Failed", "error": "Error"}
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
+from tiphys.client import AnswerError
+from tiphys.client.model import Update
+from tiphys.errors import ForbiddenError, NotFoundError, TiphysError, UnauthenticatedError
+from tiphys.temporal.reach import Pauses, Reach
+
+PHASES = {"succeeded": "Succeeded", "failed": "Failed", "error": "Error"}
+_GROUPS = frozenset({"steps", "step-group", "dag", "task-group", "retry", "job", "skipped", ""})
+"""Types of nodes that only hold others: they run while everything in them still waits."""
+_BEGUN = frozenset({"Running", "Succeeded", "Failed", "Error"})
 
 Notice = Callable[[Update], None]
+
+
+class NodeLike(Protocol):
+    """What tells whether a node has begun."""
+
+    @property
+    def type(self) -> str:
+        """Give what it is."""
+
+    @property
+    def phase(self) -> str:
+        """Give how far it is."""
 
 
 class StartLateError(TiphysError):
@@ -26,102 +44,46 @@ class StartLateError(TiphysError):
     code = "start_late"
 
 
-async def follow(
-    client: AsyncClient, workflow: str, notice: Notice, *, wait_seconds: float = 0.0
-) -> str:
+def is_task(kind: str) -> bool:
+    """Tell whether nodes of a type do something themselves."""
+    return kind not in _GROUPS
+
+
+def has_started(nodes: Iterable[NodeLike]) -> bool:
+    """Tell whether any task has left the queue."""
+    return any(is_task(node.type) and node.phase in _BEGUN for node in nodes)
+
+
+async def follow(reach: Reach, workflow: str, notice: Notice, *, wait_seconds: float = 0.0) -> str:
     """Wait until a run has ended and give its phase; ``notice`` hears of each change.
 
     Raises StartLateError where nothing has started after ``wait_seconds``.
     """
-    limit = asyncio.timeout(wait_seconds or None)
     try:
-        async with limit:
-            async for update in _updates(client, workflow):
-                notice(update)
-                if update.status in _PHASES:
-                    return _PHASES[update.status]
-                if update.status == "running" and _has_started(update):
-                    limit.reschedule(None)
+        async with asyncio.timeout(wait_seconds or None) as limit:
+            async with aclosing(_updates(reach, workflow)) as updates:
+                async for update in updates:
+                    notice(update)
+                    if update.status in PHASES:
+                        return PHASES[update.status]
+                    if has_started(update.nodes):
+                        limit.reschedule(None)
     except TimeoutError:
         raise StartLateError(f"nothing has started within {wait_seconds:g} s") from None
     raise AnswerError("the stream ended before the run did")
 
 
-def _has_started(update: Update) -> bool:
-    """Whether anything below the root has left the queue, or the root itself is all there is."""
-    begun = [node for node in update.nodes if node.phase not in {"Pending", ""}]
-    return any("." in node.name for node in begun) or (len(update.nodes) == 1 and bool(begun))
-
-
-async def _updates(client: AsyncClient, workflow: str) -> AsyncIterator[Update]:
-    pause = _FIRST_PAUSE
+async def _updates(reach: Reach, workflow: str) -> AsyncGenerator[Update, None]:
+    pauses = Pauses()
     while True:
         try:
-            async for update in client.watch(workflow):
-                pause = _FIRST_PAUSE
-                yield update
+            client = await reach.client()
+            async with aclosing(client.watch(workflow)) as stream:
+                async for update in stream:
+                    pauses.reset()
+                    yield update
             return
-        except NotFoundError:
+        except (NotFoundError, UnauthenticatedError, ForbiddenError):
             raise
-        except (OSError, TiphysError, EOFError) as error:
-            if getattr(error, "code", "") in {"unauthenticated", "forbidden"}:
-                raise
-        await asyncio.sleep(pause)
-        pause = min(_LONGEST_PAUSE, pause * 2)
-
-
-async def result_of(
-    client: AsyncClient, workflow: str, phase: str, *, link: str, lines: int
-) -> RunResult:
-    """Gather how a run went."""
-    found = await client.do(calls.get_workflow(workflow))
-    events = await client.do(calls.get_events(workflow))
-    tasks = [
-        await _task(client, workflow, node, lines) for node in found.nodes if _ran(node)
-    ]  # One after another: a gang of hundreds must not open hundreds of connections.
-    return RunResult(
-        phase=phase,
-        workflow_id=workflow,
-        name=found.workflow_name or found.name,
-        message=found.message,
-        outputs=_outputs(found),
-        tasks=tasks,
-        link=link,
-        waited_seconds=_waited(found),
-        ran_seconds=found.duration or 0.0,
-        preemptions=_preemptions(events),
-    )
-
-
-def _ran(node: Node) -> bool:
-    return node.type in {"container", "script", "pod", "Pod"} and node.attempts > 0
-
-
-async def _task(client: AsyncClient, workflow: str, node: Node, lines: int) -> TaskResult:
-    output = await client.do(calls.get_output(workflow, node.id))
-    text = output.stdout or output.stderr
-    return TaskResult(
-        name=node.display_name,
-        phase=node.phase,
-        exit_code=output.exit_code,
-        log_tail="\n".join(text.splitlines()[-lines:]),
-        message=node.message,
-    )
-
-
-def _outputs(found: Workflow) -> dict[str, str]:
-    """The output parameters of the root node."""
-    root = next((node for node in found.nodes if node.name == found.workflow_name), None)
-    parameters = (root.outputs or {}).get("parameters", []) if root is not None else []
-    return {str(each["name"]): str(each.get("value", "")) for each in parameters}
-
-
-def _waited(found: Workflow) -> float:
-    starts = [node.start_time for node in found.nodes if _ran(node) and node.start_time is not None]
-    if not starts:
-        return 0.0
-    return max(0.0, (min(starts) - found.created_at).total_seconds())
-
-
-def _preemptions(events: list[Event]) -> int:
-    return sum("preempt" in event.kind.lower() for event in events)
+        except (OSError, EOFError, TiphysError, WebSocketException):
+            await pauses.wait()

@@ -96,5 +96,8 @@ class RunResult:
     tasks: list[TaskResult] = field(default_factory=list)
     link: str = ""
     waited_seconds: float = 0.0
+    """From the submission until the first task started."""
     ran_seconds: float = 0.0
     preemptions: int = 0
+    tasks_total: int = 0
+    """How many tasks ran; ``tasks`` has those that failed first, and no more than fit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiphys.errors import InvalidInputError
@@ -18,17 +18,22 @@ class Settings:
     """How activities reach Tiphys.
 
     With ``enabled`` they submit to the server at ``url``. Without it the worker runs the work
-    itself, by a server of its own that nobody else sees and that ends with it.
+    itself, by a server of its own over ``data`` that ends with it.
     """
 
     enabled: bool = False
     url: str = ""
     token: str = ""
     scheduler: str = "local"
-    data: Path | None = None
-    """Where the worker's own server keeps its data; a temporary folder if none is given."""
+    data: Path = field(default_factory=lambda: default_data(os.environ))
+    """Where the worker's own server keeps its data. It must outlast the worker: with it gone, a
+    worker that starts again after a crash cannot find what it had begun."""
     log_lines: int = 20
     """So many last lines of each task come back with the result."""
+    patience: float = 60.0
+    """So many seconds a server that is away is waited for before Temporal is told."""
+    stop_seconds: float = 60.0
+    """So many seconds work that was told to stop may take before Temporal is told all the same."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -49,8 +54,14 @@ class Settings:
             url=url,
             token=_token(env),
             scheduler=env.get("TIPHYS_SCHEDULER", "local"),
-            data=Path(folder) if folder else None,
+            data=Path(folder) if folder else default_data(env),
         )
+
+
+def default_data(env: Mapping[str, str]) -> Path:
+    """Give the folder of the worker's own server where none is named."""
+    base = env.get("XDG_DATA_HOME") or str(Path.home() / ".local/share")
+    return Path(base) / "tiphys-temporal"
 
 
 def _token(env: Mapping[str, str]) -> str:

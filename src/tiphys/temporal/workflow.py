@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
+from temporalio.exceptions import ApplicationError
 
 from tiphys.temporal.payload import GangInput, Placement, RunResult, Worker
 
@@ -32,6 +33,7 @@ class Payload:
     queue: str = "batch"
     priority: str = "normal"
     wait_seconds: float = 0.0
+    """How long the gang may wait for its start before it leaves the queue and comes back later."""
 
 
 def members(payload: Payload) -> list[str]:
@@ -42,13 +44,13 @@ def members(payload: Payload) -> list[str]:
         return list(CAMPAIGN)
     if payload.kind == "directive" and payload.agents:
         return payload.agents
-    raise ValueError(f"{payload.kind!r} is no task, no campaign and no directive to agents")
+    raise _wrong(f"{payload.kind!r} is no task, no campaign and no directive to agents")
 
 
 def gang_of(payload: Payload) -> GangInput:
     """Turn a payload into a gang: queue and size come from it."""
     if payload.queue not in QUEUES:
-        raise ValueError(f"there is no queue {payload.queue!r}: {', '.join(QUEUES)}")
+        raise _wrong(f"there is no queue {payload.queue!r}: {', '.join(QUEUES)}")
     base = payload.worker
     workers = [
         Worker(
@@ -69,6 +71,11 @@ def gang_of(payload: Payload) -> GangInput:
     return GangInput(name=payload.kind, workers=workers, placement=placement)
 
 
+def _wrong(message: str) -> ApplicationError:
+    """Fail the workflow: any other error would have Temporal try its code for ever."""
+    return ApplicationError(message, type="InvalidInput", non_retryable=True)
+
+
 async def run_payload(payload: Payload, *, longest: timedelta = LONGEST) -> RunResult:
     """Run a payload as one gang, from inside of a workflow."""
     result: RunResult = await workflow.execute_activity(
@@ -77,6 +84,8 @@ async def run_payload(payload: Payload, *, longest: timedelta = LONGEST) -> RunR
         result_type=RunResult,
         start_to_close_timeout=longest,
         heartbeat_timeout=HEARTBEAT,
+        # Whoever is told that it is cancelled may rely on it: the run has been stopped by then.
+        cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         # Only what is not the work's own failure is tried again: see docs/temporal.md.
         retry_policy=RetryPolicy(maximum_attempts=0),
     )
