@@ -196,13 +196,17 @@ def test_the_flavors_node_labels_reach_the_pods(dock: Dock) -> None:
 PREEMPTION = {"withinClusterQueue": "LowerPriority"}
 
 
-def test_a_preempted_layer_is_queued_again_without_spending_retries(dock: Dock) -> None:
+@pytest.mark.parametrize("retries", ["", "    retryStrategy: {limit: 3}\n"])
+def test_a_preempted_layer_is_queued_again_without_spending_retries(
+    dock: Dock, retries: str
+) -> None:
     high = f"{dock.namespace}-high"
     dock.apply("WorkloadPriorityClass", high, None, {"value": 1000})
     dock.queue({GPU: 2}, preemption=PREEMPTION)
     dock.start()
     waits = "while [ ! -f /tmp/go ]; do sleep 1; done"
-    name = dock.submit(loop(2, command=waits))
+    text = loop(2, command=waits).replace("  - name: work\n", f"  - name: work\n{retries}")
+    name = dock.submit(text)
     dock.until(lambda: len(dock.ungated()) == 2, "the layer of low priority")
     dock.until(lambda: running(dock, name) == 2, "its pods")
 
@@ -213,6 +217,7 @@ def test_a_preempted_layer_is_queued_again_without_spending_retries(dock: Dock) 
     found = dock.workflow(name)
     pods = [n for n in found["status"]["nodes"].values() if n["type"] == "Pod"]
     assert {n["phase"] for n in pods} <= {"Pending", "Running"}
+    assert len(pods) == 2
     assert found["status"]["phase"] == "Running"
     assert not found["spec"].get("suspend")
     assert len(dock.workloads()) == 2

@@ -1,0 +1,111 @@
+"""Measures admission by layers on a real cluster: from free quota to pods that may run.
+
+    scripts/cluster up --argo --kueue
+    python benchmarks/kueue.py [--home FOLDER] [--layer 200] [--nested 20] [--running 10]
+
+Large groups are let go but fit on no node (their flavor names none), so that Argo, Kueue and the
+controller are measured and not how fast one machine starts containers; ``--running`` is a small
+layer of real pods, to their start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.cluster.dock import GPU, Dock
+from tests.cluster.rig.__main__ import _default_home
+from tests.cluster.rig.daemon import Daemons
+from tests.cluster.rig.plane import ControlPlane
+
+HEAD = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {generateName: b-}\nspec:\n"
+WORK = f"""
+  - name: work
+    container:
+      image: alpine:3.23
+      command: [sleep, "600"]
+      resources: {{requests: {{cpu: 1m, {GPU}: 1}}, limits: {{{GPU}: 1}}}}
+"""
+NOWHERE = {"tiphys.dev/nowhere": "true"}
+
+
+def flat(count: int) -> str:
+    """Give a workflow with one layer."""
+    steps = f"    - - {{name: work, template: work, withSequence: {{count: {count}}}}}\n"
+    return f"{HEAD}  entrypoint: main\n  templates:\n  - name: main\n    steps:\n{steps}{WORK}"
+
+
+def nested(count: int) -> str:
+    """Give a workflow with as many layers as leaves in each."""
+    loop = f"withSequence: {{count: {count}}}"
+    return (
+        f"{HEAD}  entrypoint: outer\n  templates:\n"
+        f"  - name: outer\n    steps:\n    - - {{name: o, template: inner, {loop}}}\n"
+        f"  - name: inner\n    steps:\n    - - {{name: i, template: work, {loop}}}\n{WORK}"
+    )
+
+
+def measure(
+    plane: ControlPlane, text: str, pods: int, *, run: bool, done: Callable[[Dock], int]
+) -> tuple[float, float, int]:
+    """Give the seconds until all pods wait in Workloads, those from quota to ``done``, and how
+    many Workloads there were."""
+    with tempfile.TemporaryDirectory() as folder:
+        dock = Dock(plane, Path(folder))
+        try:
+            labels = {} if run else NOWHERE
+            dock.queue({GPU: 0}, labels=labels)
+            dock.start()
+            begun = time.monotonic()
+            dock.submit(text)
+            dock.until(lambda: _asked(dock) == pods, f"{pods} pods in Workloads")
+            grouped = time.monotonic()
+            dock.queue({GPU: pods}, labels=labels)
+            dock.until(lambda: done(dock) == pods, f"{pods} pods")
+            return grouped - begun, time.monotonic() - grouped, len(dock.workloads())
+        finally:
+            dock.close()
+
+
+def _asked(dock: Dock) -> int:
+    return sum(each["count"] for w in dock.workloads() for each in w["spec"]["podSets"])
+
+
+def _running(dock: Dock) -> int:
+    return sum(pod["status"]["phase"] == "Running" for pod in dock.pods())
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--home", type=Path, default=_default_home())
+    parser.add_argument("--layer", type=int, default=200)
+    parser.add_argument("--nested", type=int, default=20)
+    parser.add_argument("--running", type=int, default=10)
+    given = parser.parse_args()
+    plane = ControlPlane(given.home, Daemons(given.home))
+    rows = [
+        (f"layer of {given.layer}", flat(given.layer), given.layer, False),
+        (f"{given.nested} x {given.nested}", nested(given.nested), given.nested**2, False),
+        (f"layer of {given.running}, running", flat(given.running), given.running, True),
+    ]
+    for name, text, pods, run in rows:
+        if not pods:
+            continue
+        done = _running if run else (lambda dock: len(dock.ungated()))
+        grouped, freed, workloads = measure(plane, text, pods, run=run, done=done)
+        print(
+            f"{name}: submitted to grouped {grouped:.1f} s ({workloads} Workloads), "
+            f"quota free to {'running' if run else 'let go'} {freed:.1f} s",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
