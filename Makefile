@@ -16,7 +16,7 @@ help:
 	@echo "make ui      build the web pages that the server shows"
 	@echo "make format  put the code into shape"
 	@echo "make lock    compute the locks anew after a change of dependencies"
-	@echo "make bench   measure"
+	@echo "make bench   measure Tiphys beside other engines into benchmarks/RESULTS.md (BENCH=--small: quickly)"
 	@echo "make chaos   the long faults: 200 kills in 10,000 nodes, every sync, 200 power cuts, 1 GiB of logs"
 	@echo "make clean   remove what the others made"
 
@@ -47,7 +47,7 @@ ui: $(READY)
 	@scripts/ui
 
 bench: $(READY_DEV)
-	@for each in benchmarks/*.py; do echo "== $$each"; $(BIN)/python "$$each"; done
+	$(BIN)/python -m benchmarks.speed $(BENCH)
 
 chaos: $(READY_DEV)
 	TIPHYS_CHAOS=full $(BIN)/pytest -r fEs tests/chaos tests/integration/postgres/test_outage.py

@@ -1,0 +1,29 @@
+"""Runs a command beside a PostgreSQL server that is durable and gone afterwards.
+
+    with_postgres.py ROOT COMMAND…
+
+``{URL}`` in the command becomes the address of an empty database.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def main() -> int:
+    """Run it."""
+    sys.path.insert(0, sys.argv[1])
+    from tests.integration.postgres.server import PostgresServer  # noqa: PLC0415 - of the tests
+
+    server = PostgresServer()
+    try:
+        url = server.start().database("bench")
+        words = [word.replace("{URL}", url) for word in sys.argv[2:]]
+        return subprocess.run(words, check=False).returncode
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
