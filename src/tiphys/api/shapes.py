@@ -173,6 +173,7 @@ class Flow(BaseModel):
     kind: str
     jobs: list[FlowJob]
     next: list[FlowStep]
+    status: dict[str, Any] | None = Field(description="As Volcano shapes it.")
 
 
 class Workflow(Summary):

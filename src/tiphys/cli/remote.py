@@ -161,6 +161,10 @@ class Remote:
         place = f"{quote(namespace or self.project(), safe='')}/{quote(_plain(key), safe='@')}"
         return self.client.do(calls.get_object(place, fields=fields))
 
+    def flow(self, uid: str) -> Objects | None:
+        """Tell how a JobFlow stands."""
+        return self.client.do(calls.get_workflow(f"wf-{uid}")).flow
+
     def delete(self, name: str, namespace: str) -> None:
         """Forget a workflow; one under way is terminated first."""
         place = f"{quote(namespace, safe='')}/{quote(name, safe='')}"
@@ -220,13 +224,17 @@ def _name_of(file: str, raw: bytes, overrides: Mapping[str, Any]) -> tuple[str, 
     return str(meta["name"]), False, own
 
 
+def _is_run(document: Mapping[str, Any]) -> bool:
+    """Whether a document is something to run: a Workflow, or one of Volcano's."""
+    kind, version = document.get("kind"), str(document.get("apiVersion"))
+    return kind in {"Workflow", "JobFlow"} or (kind == "Job" and "volcano" in version)
+
+
 def _metadata(file: str, raw: bytes) -> Mapping[str, Any]:
     from tiphys.spec import yaml  # noqa: PLC0415
 
     documents: Sequence[Any] = [each.value for each in yaml.load(raw, file=file)]
-    found = [
-        each for each in documents if isinstance(each, dict) and each.get("kind") == "Workflow"
-    ]
+    found = [each for each in documents if isinstance(each, dict) and _is_run(each)]
     if len(found) != 1:
         raise InvalidInputError(
             f"{file}: holds {len(found)} workflows; a server elsewhere takes one a file"

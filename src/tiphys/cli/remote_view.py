@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from tiphys.engine.jobpod import job_name
+from tiphys.core.jobname import job_name
 from tiphys.engine.node import Node, NodeType, Ours, Phase
 from tiphys.spec import model
 from tiphys.store import WorkflowRow

@@ -137,7 +137,8 @@ def local_server(data: Path) -> tuple[str, str]:
         url = (data / "http-address").read_text().strip()
         return url, (data / "admin-token").read_text().strip()
     except FileNotFoundError as error:
-        raise NotFoundError(f"no server of {data} has left its address and token there") from error
+        message = f"no server of {data} has left its address and token there (`tiphys server`)"
+        raise NotFoundError(message) from error
 
 
 def logs_path(workflow: str, node: str, *, follow: bool) -> str:

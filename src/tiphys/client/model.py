@@ -86,6 +86,8 @@ class Workflow(Summary, frozen=True, kw_only=True):
     memory_used: int = 0
     nodes: list[Node] = []
     nodes_total: int = 0
+    flow: dict[str, Any] | None = None
+    """How a JobFlow or a Volcano Job stands: ``jobs``, and ``next`` with what it waits for."""
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from tiphys.spec import model
 from tiphys.store import Store, WorkflowFilter, WorkflowRow
 from tiphys.store.row import FINISHED
 from tiphys.wire.flow import Past, flow_state, step_of
+from tiphys.wire.volcano import volcano_object
 
 LABEL = "tiphys.dev/kind"
 """On the workflow that a flow or a Job became: what it was."""
@@ -35,7 +36,7 @@ def describe_flow(
     found = flow_state(row.name, spec, nodes, past)
     if row.phase in FINISHED:
         found["next"] = []
-    return {"kind": kind, **found}
+    return {"kind": kind, **found, "status": volcano_object(row, nodes).get("status")}
 
 
 def count_past(store: Store, row: WorkflowRow) -> Past:
