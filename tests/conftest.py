@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes is the machine's affair, and no property of what is tested.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 HERE = Path(__file__).parent
 FOREIGN = tuple(HERE / name for name in ("cluster", "ui", "integration/temporal"))

@@ -6,7 +6,7 @@ ends only when all of them have, and the kernel adds their CPU time up. Memory i
 resident sizes of the tree, looked at often; pages that processes share count in each of them.
 
 A command may write a JSON object of numbers to the file that BENCH_REPORT names: ``seconds`` is the
-time of the work without the start of programs and servers.
+time of the work without any start-up, ``server`` what went into the start and the end of servers.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ class Measurement:
     """Most resident bytes at one time."""
     told: dict[str, float] = field(default_factory=dict)
     """What the command itself has found out."""
+
+    @property
+    def served(self) -> float:
+        """Wall-clock time without the start and the end of servers."""
+        return self.seconds - self.told.get("server", 0.0)
 
     @property
     def work(self) -> float | None:

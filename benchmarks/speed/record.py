@@ -7,7 +7,7 @@ from the file alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -79,7 +79,7 @@ class Summary:
     words: str
     rounds: int
     seconds: float
-    """The median of what counts: with start-up, or without it where a server must run first."""
+    """The median of what counts: the whole command, but for servers that must run first."""
     least: float
     most: float
     work: float | None
@@ -100,20 +100,20 @@ class Summary:
         return self.size / self.seconds
 
     @property
-    def best_rate(self) -> float:
-        """Tasks a second, start-up taken off where that can be done: what favours the peer."""
+    def bare_rate(self) -> float:
+        """Tasks a second without any start-up, where that is known."""
         return self.size / min(self.seconds, self.work or self.seconds)
 
 
-def summarise(results: Iterable[Result], *, without_start: bool) -> Summary | str:
-    """Join the rounds; give the reason instead if not one succeeded."""
+def summarise(results: Iterable[Result], count: Callable[[Measurement], float]) -> Summary | str:
+    """Join the rounds; ``count`` gives the time that counts. Give the reason if all failed."""
     rounds = list(results)
     taken = [each.measurement for each in rounds if each.measurement is not None]
     failed = next((each.failed for each in rounds if each.failed), "")
     if not taken:
         return failed or "not run"
     work = [each.work for each in taken if each.work is not None]
-    counted = work if without_start and work else [each.seconds for each in taken]
+    counted = [count(each) for each in taken]
     first = rounds[0]
     return Summary(
         peer=first.peer,

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
 from benchmarks.speed import goal
 from benchmarks.speed.case import CASES, FLOWS, HELLO, NODES, Case
+from benchmarks.speed.measure import Measurement
 from benchmarks.speed.peer import Peer
 from benchmarks.speed.record import Found, Result, Summary, summarise
 
@@ -26,7 +27,8 @@ begins. Times of other machines, and of other days on this one, mean nothing bes
 do. A task is one `/bin/true`; at most 8 run at once.
 
 - **tasks/s** is the median of the rounds over the whole command, start-up included, as a person
-  waits for it. ¹: the peer needs a server; its start is left out (but for Hello).
+  waits for it. ¹: the peer needs a server; the server's own start and end are left out (but for
+  Hello). With many workflows only the time between the first request and the last end counts.
 - **spread** is the slowest and the fastest round.
 - **bare** is the same without any start-up, where the peer can tell.
 - **CPU** is user and system time of all processes for each task, the tasks themselves included.
@@ -56,13 +58,21 @@ class Sheet:
         for peer in self.peers:
             mine = [r for r in self.results if (r.peer, r.case) == (peer.name, case.name)]
             if mine:
-                without = (peer.served and case is not HELLO) or case is FLOWS
-                answer[peer.name] = summarise(mine, without_start=without)
+                answer[peer.name] = summarise(mine, _counted(case))
         return answer
 
     def peer(self, name: str) -> Peer:
         """Find a peer."""
         return next(each for each in self.peers if each.name == name)
+
+
+def _counted(case: Case) -> Callable[[Measurement], float]:
+    """Say what of the time counts in a case."""
+    if case is HELLO:
+        return lambda taken: taken.seconds
+    if case is FLOWS:
+        return lambda taken: taken.work or taken.seconds
+    return lambda taken: taken.served
 
 
 def write(sheet: Sheet) -> str:
@@ -164,13 +174,13 @@ def _nodes(sheet: Sheet, rows: Mapping[str, Summary | str]) -> Iterator[str]:
 def fastest_engine(sheet: Sheet, rows: Mapping[str, Summary | str]) -> Summary | None:
     """Give the fastest durable engine that is not Tiphys."""
     engines = [row for name, row in _good(rows).items() if sheet.peer(name).is_engine]
-    return max(engines, key=lambda row: row.best_rate, default=None)
+    return max(engines, key=lambda row: row.rate, default=None)
 
 
 def _ratio(row: Summary, other: Summary | str | None) -> str:
     if not isinstance(other, Summary):
         return "–"
-    return f"{row.rate / other.best_rate:.2f}"
+    return f"{row.rate / other.rate:.2f}"
 
 
 def _shape(row: Summary) -> str:

@@ -56,8 +56,8 @@ class Dock:
 
     def queue(self, quota: dict[str, int | str], *, name: str = "q", **more: Any) -> None:
         """Make a ClusterQueue with a quota, and a LocalQueue ``name`` before it."""
-        flavor = f"{self.namespace}-{name}"
-        labels = more.pop("labels", {})
+        whole = f"{self.namespace}-{name}"
+        flavor, labels = more.pop("flavor", whole), more.pop("labels", {})
         self.apply("ResourceFlavor", flavor, {"nodeLabels": labels} if labels else {})
         covered = {"cpu": "100", "memory": "100Gi", **{k: str(v) for k, v in quota.items()}}
         resources = [{"name": k, "nominalQuota": v} for k, v in covered.items()]
@@ -65,10 +65,9 @@ class Dock:
             "coveredResources": list(covered),
             "flavors": [{"name": flavor, "resources": resources}],
         }
-        self.apply(
-            "ClusterQueue", flavor, {"namespaceSelector": {}, "resourceGroups": [group]} | more
-        )
-        self.apply("LocalQueue", name, {"clusterQueue": flavor})
+        spec = {"namespaceSelector": {}, "resourceGroups": [group], **more}
+        self.apply("ClusterQueue", whole, spec)
+        self.apply("LocalQueue", name, {"clusterQueue": whole})
 
     def workloads(self) -> list[Json]:
         """List the Workloads."""
@@ -93,10 +92,10 @@ class Dock:
 
     # --- our controller ---------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, kubeconfig: Path | None = None) -> None:
         """Run the controller until it is ready."""
         words = ["kueue", "controller", "-v", "--namespace", self.namespace]
-        words += ["--kubeconfig", str(self.plane.kubeconfig)]
+        words += ["--kubeconfig", str(kubeconfig or self.plane.kubeconfig)]
         words += ["--listen", "127.0.0.1:0", "--url", "https://127.0.0.1:0/"]
         with (self.folder / "controller.log").open("a") as log:
             mark = log.tell()

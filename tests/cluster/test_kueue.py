@@ -8,11 +8,16 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cluster.dock import GPU, Dock, is_true, layers
+from tests.cluster.rig import argo
+from tests.cluster.rig import kueue as kueue_rig
+from tests.cluster.rig.daemon import Daemons
 from tests.cluster.rig.plane import ControlPlane
 from tiphys.kueue.inject import inject_text
 
+ROOT = Path(__file__).resolve().parents[2]
 TASK = """
   - name: {name}
     inputs: {{parameters: [{{name: x, default: "0"}}]}}
@@ -296,11 +301,55 @@ def test_a_held_and_drained_queue_stops_its_layers_and_goes_on_later(dock: Dock)
 
 
 def test_a_layer_borrows_in_its_cohort(dock: Dock) -> None:
-    cohort = dock.namespace
-    dock.queue({GPU: 1}, cohortName=cohort)
-    dock.queue({GPU: 2}, name="lender", cohortName=cohort)
+    shared = {"cohortName": dock.namespace, "flavor": dock.namespace}
+    dock.queue({GPU: 1}, **shared)
+    dock.queue({GPU: 2}, name="lender", **shared)
     dock.start()
 
     name = dock.submit(loop(3))
 
     dock.until(lambda: dock.phase(name) == "Succeeded", "the layer on borrowed quota")
+
+
+def test_a_restart_of_kueue_and_of_argo_leaves_nothing_stuck(dock: Dock) -> None:
+    dock.queue({GPU: 2})
+    dock.start()
+    names = [dock.submit(STORY_2) for _ in range(2)]
+    daemons = Daemons(dock.plane.home)
+    dock.until(partial(has_workloads, dock, 1), "the first Workload")
+
+    daemons.stop(["kueue"], grace=0)
+    daemons.stop(["workflow-controller"], grace=0)
+    argo.start(dock.plane, daemons)
+    kueue_rig.start(dock.plane, daemons)
+    dock.until(lambda: all(dock.phase(name) == "Succeeded" for name in names), "all workflows")
+
+    assert len(dock.workloads()) == 4
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+
+
+def test_the_role_of_the_manifests_is_enough(dock: Dock) -> None:
+    dock.queue({GPU: 2})
+    dock.start(kubeconfig=with_shipped_role(dock))
+
+    name = dock.submit(STORY_2)
+
+    dock.until(lambda: dock.phase(name) == "Succeeded", "the workflow")
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "its Workloads' end")
+    assert "forbidden" not in dock.log
+
+
+def with_shipped_role(dock: Dock) -> Path:
+    """Give the kubeconfig of the service account that the manifests make."""
+    for thing in yaml.safe_load_all((ROOT / "deploy/kueue.yaml").read_text()):
+        if thing["kind"] not in ("Deployment", "Service"):
+            dock.api.apply(thing)
+    path = "/api/v1/namespaces/tiphys-kueue/serviceaccounts/controller/token"
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token = dock.api.call("POST", path, request)["status"]["token"]
+    config = json.loads(dock.plane.kubeconfig.read_text())
+    config["users"][0]["user"]["token"] = token
+    found = dock.folder / "kubeconfig"
+    found.write_text(json.dumps(config))
+    return found

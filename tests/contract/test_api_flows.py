@@ -109,6 +109,19 @@ def test_a_flow_tells_what_its_next_steps_wait_for_and_how_templates_fared(
     assert jobs["slow"]["pods"] == {"Running": 1}
 
 
+def test_the_plan_of_a_flow_is_a_graph_of_jobs(server: ApiServer) -> None:
+    text_ = text([flow("f", [step("a"), step("b", "a")]), one("a"), one("b")])
+
+    graph = server.get(f"/workflows/{server.wait(server.submit(text_))['id']}/graph").data
+
+    assert [(node["name"], node["type"]) for node in graph["planned"]["nodes"]] == [
+        ("a", "job"),
+        ("b", "job"),
+    ]
+    assert graph["planned"]["edges"] == [{"source": "flow/a", "target": "flow/b"}]
+    assert [node["type"] for node in graph["actual"]["nodes"]].count("job") == 2
+
+
 def test_other_workflows_have_no_flow(server: ApiServer) -> None:
     text_ = """
 apiVersion: argoproj.io/v1alpha1

@@ -281,7 +281,6 @@ def test_the_server_tells_who_it_is_and_who_asks(server: ArgoServer) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [
-        ("GET", "/api/v1/cron-workflows/default", 501, 12),
         ("POST", "/api/v1/event-sources/default", 501, 12),
         ("GET", "/api/v1/stream/events/default", 501, 12),
         ("GET", "/api/v1/nothing", 404, 5),

@@ -52,7 +52,7 @@ def peers() -> Iterator[Peer]:
     yield Peer(
         name="DBOS, PostgreSQL",
         state="durable",
-        sizes={**FULL, FLOWS.name: 1_000},
+        sizes={FAN_OUT.name: 1_000, CHAIN.name: 200, LAYERS.name: 1_000, FLOWS.name: 1_000},
         find=_dbos_on_postgres,
         command=_dbos_postgres,
         served=True,

@@ -18,7 +18,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from told import AT_ONCE, Stopwatch, shape
+from told import AT_ONCE, Stopwatch, shape, tell
 
 DAG = """
 from airflow.providers.standard.operators.bash import BashOperator
@@ -110,6 +110,7 @@ def wait(database: Path, question: str, wanted: tuple[str, ...], limit: float) -
 
 def main() -> None:
     """Run it."""
+    watch = Stopwatch()
     width, depth = shape()
     home = Path.cwd()
     (home / "dags").mkdir()
@@ -131,6 +132,7 @@ def main() -> None:
         wait_for_api(port)
         trigger = [str(BIN / "airflow"), "dags", "trigger", "bench"]
         subprocess.run(trigger, env=environment, check=True, stdout=subprocess.DEVNULL)
+        tell(server=watch.seconds())
         # The trigger itself is a slow command; what counts begins when the run is there.
         watch = Stopwatch()
         question = "SELECT state FROM dag_run WHERE dag_id = 'bench'"
@@ -141,8 +143,10 @@ def main() -> None:
             told = [line for line in lines if "rror" in line and "# Errors" not in line]
             sys.exit("the DAG run failed: " + "; ".join(line[-160:] for line in told[:4]))
     finally:
+        watch = Stopwatch()
         os.killpg(airflow.pid, signal.SIGTERM)
         airflow.wait()
+        tell(server=watch.seconds())
 
 
 if __name__ == "__main__":

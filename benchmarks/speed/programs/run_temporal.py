@@ -18,7 +18,7 @@ from pathlib import Path
 from temporalio import activity, workflow
 from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
-from told import AT_ONCE, Stopwatch, shape
+from told import AT_ONCE, Stopwatch, shape, tell
 
 QUEUE = "bench"
 LIMIT = timedelta(minutes=5)
@@ -89,9 +89,11 @@ async def main() -> None:
     """Run it."""
     width, depth = shape()
     port = free_port()
+    watch = Stopwatch()
     server = start_server(port)
     try:
         client = await connect(port)
+        tell(server=watch.seconds())
         worker = Worker(
             client,
             task_queue=QUEUE,
@@ -109,8 +111,10 @@ async def main() -> None:
                 await client.execute_workflow(Work.run, given, id="w", task_queue=QUEUE)
             watch.tell()
     finally:
+        watch = Stopwatch()
         server.terminate()
         server.wait()
+        tell(server=watch.seconds())
 
 
 logging.disable(logging.WARNING)

@@ -216,6 +216,8 @@ _KINDS = ("steps", "dag", "suspend", "http", "plugin", "script", "resource", "da
 def _kind_of(template: model.Template) -> str:
     if template.container_set is not None:
         return "container-set"
+    if template.volcano_job is not None:
+        return "job"
     found = (kind for kind in _KINDS if getattr(template, kind) is not None)
     return next(found, "container")
 

@@ -111,7 +111,7 @@ def _show_remote(
 def _as_given(remote: Remote, found: Mapping[str, Any]) -> Mapping[str, Any]:
     """Give a JobFlow or a Job in the shape in which it was given; others are as they are."""
     meta = found["metadata"]
-    given = (meta.get("annotations") or {}).get(_MANIFEST)
+    given: str = (meta.get("annotations") or {}).get(_MANIFEST, "")
     flow = remote.flow(meta["uid"]) if given else None
     if flow is None:
         return found

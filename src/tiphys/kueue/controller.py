@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tiphys.errors import ClusterError, InvalidInputError
+from tiphys.errors import ClusterError
 from tiphys.kube.client import Client
 from tiphys.kube.watch import Changed, Gone, Listed, watch
 from tiphys.kueue import label
@@ -183,14 +183,20 @@ class KueueController:
     async def _reconcile(self, key: Key) -> None:
         try:
             await self._once(key)
-        except* (ClusterError, InvalidInputError) as errors:
-            for error in errors.exceptions:
-                self._voice.report(f"{'/'.join(key)}: {error}")
+        except* ClusterError as errors:
+            self._complain(key, errors)
             await asyncio.sleep(_PAUSE)
             self._dirty.add(key)
+        except* Exception as errors:
+            # One workflow that makes no sense must not stop the others; its next change is heard.
+            self._complain(key, errors)
         finally:
             self._busy.discard(key)
             self._wake()
+
+    def _complain(self, key: Key, errors: BaseExceptionGroup[BaseException]) -> None:
+        for error in errors.exceptions:
+            self._voice.report(f"{'/'.join(key)}: {type(error).__name__}: {error}")
 
     async def _once(self, key: Key) -> None:
         owner = self._owners.get(key)

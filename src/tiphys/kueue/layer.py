@@ -45,6 +45,11 @@ class Leaf:
         return self.pod is not None and is_gated(self.pod)
 
     @property
+    def has_started(self) -> bool:
+        """Whether its containers run."""
+        return self.pod is not None and (self.pod.get("status") or {}).get("phase") == "Running"
+
+    @property
     def is_active(self) -> bool:
         """Whether its pod may use what was reserved."""
         return self.pod is not None and not is_gated(self.pod)

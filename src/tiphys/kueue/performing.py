@@ -23,6 +23,7 @@ from tiphys.kueue.plan import (
     HandBack,
     Kill,
     Make,
+    Ready,
     Release,
     Requeue,
     Reshape,
@@ -74,16 +75,24 @@ class Performer:
                 await self._reseat(claim, seats, {})
             case Release():
                 await self._release(action)
-            case HandBack(claim, reclaimable):
-                await self._patch_status(claim, {"reclaimablePods": reclaimable})
-            case Finish(claim):
-                await self._finish(claim)
-            case Requeue(claim):
-                await self._requeue(claim)
+            case HandBack() | Finish() | Ready() | Requeue():
+                await self._do_status(action)
             case Kill(pods):
                 await self._kill_all(pods)
             case Change(patch):
                 await self._patch(_path(owner, self._plural), owner, patch)
+
+    async def _do_status(self, action: HandBack | Finish | Ready | Requeue) -> None:
+        claim = action.claim
+        match action:
+            case HandBack():
+                await self._patch_status(claim, {"reclaimablePods": action.reclaimable})
+            case Finish():
+                await self._say(claim, "Finished", "Succeeded", "All pods of the group have ended")
+            case Ready():
+                await self._say(claim, "PodsReady", "Started", "All pods have started")
+            case Requeue():
+                await self._requeue(claim)
 
     # --- Workloads --------------------------------------------------------------------------
 
@@ -106,14 +115,9 @@ class Performer:
         kind = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": name}
         return {"priorityClassRef": kind, "priority": int(found["value"])}
 
-    async def _finish(self, claim: Claim) -> None:
-        condition = {
-            "type": "Finished",
-            "status": "True",
-            "reason": "Succeeded",
-            "message": "All pods of the group have ended",
-        }
-        await self._condition(claim, [condition], {})
+    async def _say(self, claim: Claim, kind: str, reason: str, text: str) -> None:
+        change = {"type": kind, "status": "True", "reason": reason, "message": text}
+        await self._condition(claim, [change], {})
 
     async def _requeue(self, claim: Claim) -> None:
         why = claim.conditions["Evicted"]
@@ -123,6 +127,9 @@ class Performer:
             {"type": "Requeued", "status": again, "reason": reason, "message": message},
             {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": message},
         ]
+        if claim.is_ready:
+            change = {"type": "PodsReady", "status": "False", "reason": "WaitForStart"}
+            changes.append({**change, "message": message})
         if claim.conditions.get("Admitted", {}).get("status") == "True":
             text = "The workload has no reservation"
             changes.append(

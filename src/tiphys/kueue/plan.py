@@ -69,6 +69,13 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
+class Ready:
+    """Say that all pods have started: Kueue may evict who takes too long (waitForPodsReady)."""
+
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
 class Requeue:
     """Give up an evicted Workload's quota, so that it waits again."""
 
@@ -89,7 +96,7 @@ class Change:
     patch: Json
 
 
-Action = Make | Reshape | Seat | Release | HandBack | Finish | Requeue | Kill | Change
+Action = Make | Reshape | Seat | Release | HandBack | Finish | Ready | Requeue | Kill | Change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +214,13 @@ class Group:
         back = handed_back(claim, seats)
         if back != handed_back(claim, {n: ["x"] * c for n, c in claim.counts.items()}):
             found.append(HandBack(claim, back))
-        return found + (_releases(claim, seats, self._live) if claim.is_admitted else [])
+        if claim.is_admitted and not found:
+            found = _releases(claim, seats, self._live) or self._ready(claim, seats)
+        return found
+
+    def _ready(self, claim: Claim, seats: Seats) -> list[Action]:
+        started = all(self._live[id_].has_started for ids in seats.values() for id_ in ids)
+        return [Ready(claim)] if started and not claim.is_ready else []
 
     def _take_slots(self, claim: Claim, seats: Seats) -> Seats:
         """Seat new leaves where leaves have ended; give nothing where none can be."""
@@ -252,6 +265,8 @@ def _admit_whole(
     if _notes(view.owner).get(label.HELD):
         patch = engine.suspension(on=False)
         found.append(Change({**patch, "metadata": {"annotations": {label.HELD: None}}}))
+    elif not claim.is_ready:
+        found.append(Ready(claim))
     gated = (leaf for leaf in leaves if leaf.pod is not None and leaf.is_gated)
     return found + [Release(claim, "main", leaf.pod) for leaf in gated if leaf.pod]
 

@@ -89,6 +89,11 @@ class Claim:
         return self.is_reserved and self._is("Evicted")
 
     @property
+    def is_ready(self) -> bool:
+        """Whether it was said that all its pods have started."""
+        return self._is("PodsReady")
+
+    @property
     def is_finished(self) -> bool:
         """Whether it is over."""
         return self._is("Finished")

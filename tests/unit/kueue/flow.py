@@ -16,6 +16,7 @@ from tiphys.kueue.plan import (
     HandBack,
     Kill,
     Make,
+    Ready,
     Release,
     Requeue,
     Reshape,
@@ -137,7 +138,9 @@ class Flow:
             case _:
                 self._write(self.workloads[action.claim.name], action)
 
-    def _write(self, thing: Json, action: Reshape | Seat | HandBack | Finish | Requeue) -> None:
+    def _write(
+        self, thing: Json, action: Reshape | Seat | HandBack | Finish | Ready | Requeue
+    ) -> None:
         match action:
             case Reshape(claim, seats, podsets):
                 assert not claim.is_reserved
@@ -150,8 +153,10 @@ class Flow:
                 thing.setdefault("status", {})["reclaimablePods"] = reclaimable
             case Finish(claim):
                 self.condition(claim.name, Finished=True)
+            case Ready(claim):
+                self.condition(claim.name, PodsReady=True)
             case Requeue(claim):
-                self.condition(claim.name, QuotaReserved=False, Admitted=False)
+                self.condition(claim.name, QuotaReserved=False, Admitted=False, PodsReady=False)
                 thing["status"].pop("reclaimablePods", None)
 
     # --- Kueue ------------------------------------------------------------------------------

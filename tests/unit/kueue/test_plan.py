@@ -8,7 +8,7 @@ import pytest
 from tests.unit.kueue.flow import Flow
 
 from tiphys.kueue import label
-from tiphys.kueue.plan import Finish, HandBack, Make, Release, Reshape, Seat
+from tiphys.kueue.plan import Finish, HandBack, Make, Ready, Release, Reshape, Seat
 
 
 def layer(count: int) -> Flow:
@@ -120,6 +120,17 @@ def test_a_layer_is_finished_with_its_last_leaf() -> None:
     actions = flow.settle()
 
     assert [type(each) for each in actions] == [Finish]
+
+
+def test_kueue_is_told_when_all_pods_have_started() -> None:
+    flow = admitted(2)
+    flow.pods["flow[0].0"]["status"] = {"phase": "Running"}
+    assert flow.plan() == []
+    flow.pods["flow[0].1"]["status"] = {"phase": "Running"}
+
+    actions = flow.settle()
+
+    assert [type(each) for each in actions] == [Ready]
 
 
 def test_everything_is_finished_with_the_workflow() -> None:

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from benchmarks.speed import report
 from benchmarks.speed.case import CASES, CHAIN, FAN_OUT, LAYERS, Case
 from benchmarks.speed.environment import UnavailableError
@@ -83,7 +82,7 @@ def test_a_run_that_failed_is_reported_with_the_reason() -> None:
     assert "| Luigi | files | exit code 1 |" in text
 
 
-def test_ratios_take_the_fastest_engine_without_its_start() -> None:
+def test_ratios_are_given_with_the_start_of_an_engine_and_without() -> None:
     ours = Measurement(seconds=2.0, cpu=1.0, memory=1.0)
     theirs = Measurement(seconds=30.0, cpu=1.0, memory=1.0, told={"seconds": 10.0})
     results = [
@@ -92,7 +91,15 @@ def test_ratios_take_the_fastest_engine_without_its_start() -> None:
     ]
     text = report.write(report.Sheet(everybody(), [], results))
 
-    assert "5.0 times DBOS, SQLite | reached" in text
+    assert "15.0 times DBOS, SQLite | reached" in text
+    assert "5.0 times DBOS, SQLite |  |" in text
+
+
+def test_the_start_of_a_server_does_not_count() -> None:
+    taken = Measurement(seconds=30.0, cpu=1.0, memory=1.0, told={"server": 10.0, "seconds": 5.0})
+    text = report.write(report.Sheet(everybody(), [], [result("Temporal", measurement=taken)]))
+
+    assert "| Temporal | durable | 1,000 | 50.0¹ | 50.0–50.0 | 200 |" in text
 
 
 def test_a_record_gives_back_what_was_added(tmp_path: Path) -> None:

@@ -1,0 +1,8 @@
+"""Lets the tests import what lies beside them and not below them: ``benchmarks``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
