@@ -353,3 +353,26 @@ def with_shipped_role(dock: Dock) -> Path:
     found = dock.folder / "kubeconfig"
     found.write_text(json.dumps(config))
     return found
+
+
+@pytest.mark.parametrize(
+    "limit",
+    ["  parallelism: 2\n", "  synchronization: {mutexes: [{name: all}]}\n", "mutex of the leaves"],
+)
+def test_limits_of_argo_and_quota_do_not_lock_each_other_out(dock: Dock, limit: str) -> None:
+    dock.queue({GPU: 1})
+    dock.start()
+    text = loop(3, more=limit if limit.startswith(" ") else "")
+    if not limit.startswith(" "):
+        lock = "    synchronization: {mutexes: [{name: one}]}\n    retryStrategy: {limit: 1}\n"
+        text = text.replace("  - name: work\n", f"  - name: work\n{lock}")
+    if "parallelism" in limit:
+        dock.queue({GPU: 2})
+
+    names = [dock.submit(text) for _ in range(2)]
+    if "synchronization" in limit:
+        dock.queue({GPU: 3})
+    dock.until(lambda: all(dock.phase(name) == "Succeeded" for name in names), "all workflows")
+
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")

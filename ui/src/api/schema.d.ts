@@ -150,7 +150,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a project
-         * @description Remove a project that holds neither workflows nor templates; its tokens go with it.
+         * @description Remove a project without workflows and templates; its tokens and sessions go with it.
          */
         delete: operations["delete_project"];
         options?: never;
@@ -497,13 +497,13 @@ export interface paths {
         };
         /**
          * List templates
-         * @description List the templates of the projects that the token sees.
+         * @description List the templates of one kind, of the projects that the token sees.
          */
         get: operations["list_templates"];
         put?: never;
         /**
          * Keep a template
-         * @description Keep a WorkflowTemplate; one of the same name is replaced.
+         * @description Keep a WorkflowTemplate or a JobTemplate; one of the same kind and name is replaced.
          */
         post: operations["save_template"];
         delete?: never;
@@ -1041,7 +1041,9 @@ export interface paths {
         put?: never;
         /**
          * Predict a schedule
-         * @description Play a workflow through on this machine's capacity, with nothing else on it; none is run.
+         * @description Play a workflow through beside what waits and runs now, or on an idle machine; none is run.
+         *
+         *     Of the others it shows nothing but the room that they take.
          */
         post: operations["simulate"];
         delete?: never;
@@ -1621,6 +1623,94 @@ export interface components {
              * @constant
              */
             success: false;
+        };
+        /**
+         * Flow
+         * @description How a JobFlow stands.
+         */
+        Flow: {
+            /** Jobs */
+            jobs: components["schemas"]["FlowJob"][];
+            /** Kind */
+            kind: string;
+            /** Next */
+            next: components["schemas"]["FlowStep"][];
+            /**
+             * Status
+             * @description As Volcano shapes it.
+             */
+            status: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * FlowJob
+         * @description A Volcano Job of a flow.
+         */
+        FlowJob: {
+            /** Cpu Seconds */
+            cpu_seconds: number;
+            /**
+             * Failed Before
+             * @description How many of them failed.
+             */
+            failed_before: number;
+            /** Finished At */
+            finished_at: string | null;
+            /**
+             * Memory Bytes
+             * @description The most that one pod used.
+             */
+            memory_bytes: number;
+            /** Message */
+            message: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Pods
+             * @description How many are in each phase.
+             */
+            pods: {
+                [key: string]: number;
+            };
+            /** Restarts */
+            restarts: number;
+            /**
+             * Runs Before
+             * @description Jobs of this template in the latest runs.
+             */
+            runs_before: number;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @description Volcano's word.
+             */
+            state: string;
+            /** Step */
+            step: string;
+        };
+        /**
+         * FlowStep
+         * @description A step of a flow that has not begun.
+         */
+        FlowStep: {
+            /** Step */
+            step: string;
+            /** Waits For */
+            waits_for: components["schemas"]["FlowWait"][];
+        };
+        /**
+         * FlowWait
+         * @description Something that a step waits for.
+         */
+        FlowWait: {
+            /** Missing */
+            missing: string;
+            /** State */
+            state: string;
+            /** Step */
+            step: string;
         };
         /**
          * Graph
@@ -2216,11 +2306,13 @@ export interface components {
         };
         /**
          * Template
-         * @description A template that is kept.
+         * @description A template that is kept; of a JobTemplate, ``templates`` are its tasks.
          */
         Template: {
             /** Entrypoint */
             entrypoint: string;
+            /** Kind */
+            kind: string;
             /** Manifest */
             manifest: {
                 [key: string]: unknown;
@@ -2389,6 +2481,8 @@ export interface components {
             estimated_duration: number | null;
             /** Estimated End Time */
             estimated_end_time: string | null;
+            /** @description Of a JobFlow or a Volcano Job. */
+            flow: components["schemas"]["Flow"] | null;
             /** Id */
             id: string;
             /**
@@ -4864,6 +4958,7 @@ export interface operations {
     list_templates: {
         parameters: {
             query?: {
+                kind?: "WorkflowTemplate" | "JobTemplate";
                 project_id?: string | null;
             };
             header?: never;
@@ -4998,7 +5093,9 @@ export interface operations {
     };
     get_template: {
         parameters: {
-            query?: never;
+            query?: {
+                kind?: "WorkflowTemplate" | "JobTemplate";
+            };
             header?: never;
             path: {
                 name: string;
@@ -5048,7 +5145,9 @@ export interface operations {
     };
     delete_template: {
         parameters: {
-            query?: never;
+            query?: {
+                kind?: "WorkflowTemplate" | "JobTemplate";
+            };
             header?: never;
             path: {
                 name: string;
@@ -5558,7 +5657,7 @@ export interface operations {
                      * @default local
                      * @enum {string}
                      */
-                    scheduler?: "local" | "k8s-native";
+                    scheduler?: "local" | "k8s-native" | "argo-default" | "volcano";
                     /**
                      * Workflow Yaml
                      * @description An Argo Workflow; templates, config maps and secrets may stand beside it.
@@ -7036,6 +7135,12 @@ export interface operations {
                      * @default 60
                      */
                     default_seconds?: number;
+                    /**
+                     * Idle
+                     * @description Whether to leave out what waits and runs now.
+                     * @default false
+                     */
+                    idle?: boolean;
                     /** Parameters */
                     parameters?: {
                         [key: string]: string;
