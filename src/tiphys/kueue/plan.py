@@ -214,13 +214,16 @@ class Group:
         back = handed_back(claim, seats)
         if back != handed_back(claim, {n: ["x"] * c for n, c in claim.counts.items()}):
             found.append(HandBack(claim, back))
-        if claim.is_admitted and not found:
-            found = _releases(claim, seats, self._live) or self._ready(claim, seats)
-        return found
+        if claim.is_admitted:
+            found += _releases(claim, seats, self._live)
+        # Two changes of one status would be a conflict.
+        return found or self._ready(claim, seats)
 
     def _ready(self, claim: Claim, seats: Seats) -> list[Action]:
+        if not claim.is_admitted or claim.is_ready:
+            return []
         started = all(self._live[id_].has_started for ids in seats.values() for id_ in ids)
-        return [Ready(claim)] if started and not claim.is_ready else []
+        return [Ready(claim)] if started else []
 
     def _take_slots(self, claim: Claim, seats: Seats) -> Seats:
         """Seat new leaves where leaves have ended; give nothing where none can be."""

@@ -7,7 +7,6 @@ together with the podSets, so that there is never half a group.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -245,8 +244,3 @@ def with_conditions(claim: Claim, changes: Sequence[Json], at: str) -> list[Json
             "observedGeneration": generation,
         }
     return list(found.values())
-
-
-def tally(claims: Iterable[Claim]) -> Counter[str]:
-    """Count Workloads by layer, for people and tests."""
-    return Counter(claim.layer for claim in claims)
