@@ -65,8 +65,14 @@ def _wanted(name: str, only: str, skip: str) -> bool:
 
 
 def run(peers: list[Peer], record: Record, given: argparse.Namespace) -> None:
-    """Run everything, interleaved."""
+    """Run everything; what must run apart comes last."""
     record.add(Found(peer=report.LOAD, version=f"{os.getloadavg()[0]:.1f}"))
+    run_interleaved([peer for peer in peers if not peer.apart], record, given)
+    run_interleaved([peer for peer in peers if peer.apart], record, given)
+
+
+def run_interleaved(peers: list[Peer], record: Record, given: argparse.Namespace) -> None:
+    """Run all cases by all peers, round by round."""
     found = [peer for peer in peers if find(peer, record)]
     failed: set[tuple[str, str]] = set()
     try:
@@ -118,7 +124,8 @@ def one(peer: Peer, case: Case, limit: float) -> Result:
 
 def _shown(command: Command) -> str:
     """Give a command line without what is peculiar to this machine."""
-    text = " ".join(command.words)
+    given = [f"{key}={value}" for key, value in command.environment.items() if "_" in key]
+    text = " ".join([*(each for each in given if "NOT_TRACK" not in each), *command.words])
     places = {
         str(command.folder): ".",
         str(PROGRAMS): "programs",

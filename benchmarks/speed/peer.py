@@ -40,6 +40,8 @@ class Peer:
     """Width and depth of cases whose small form is still too large for it."""
     served: bool = False
     """Whether it needs a server, whose start is then not counted (but for ``hello``)."""
+    apart: bool = False
+    """Whether it runs after all others: what it needs would disturb them."""
     note: str = ""
     close: Callable[[], None] = field(default=lambda: None)
     """Called once at the end."""

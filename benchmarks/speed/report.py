@@ -134,6 +134,8 @@ def _table(sheet: Sheet, rows: Mapping[str, Summary | str]) -> Iterator[str]:
             continue
         mark = "¹" if sheet.peer(name).served else ""
         ends = f"{_number(row.size / row.most)}–{_number(row.size / row.least)}"
+        if row.failed:
+            ends += f" ({row.rounds} of several: {_short(row.failed)})"
         bare = _number(row.size / row.work) if row.work else "–"
         to_limit = _ratio(row, limit)
         to_engine = _ratio(row, fastest)

@@ -53,7 +53,9 @@ def peers() -> Iterator[Peer]:
         find=argo.find,
         command=argo.command,
         served=True,
-        note="a one-node cluster on the same machine; its CPU and memory are not in the columns",
+        apart=True,
+        note="a one-node cluster on this machine, after all others had run; its start is never "
+        "counted, its etcd does not flush, CPU and memory are those of the client alone",
         close=argo.close,
     )
 
@@ -99,12 +101,15 @@ class ArgoCluster:
         # A short path: the sockets below it have names of at most 107 bytes.
         self._folder = tempfile.TemporaryDirectory(prefix="argo-")
         cluster = Cluster(Path(self._folder.name) / "k")
+        self._cluster = cluster
         try:
             cluster.up(Wish(argo=True))
         except MissingError as error:
-            cluster.down()
+            self.close()
             raise UnavailableError(str(error)) from error
-        self._cluster = cluster
+        except BaseException:
+            self.close()
+            raise
         return ARGO.version
 
     def command(self, case: Case, folder: Path) -> Command:
