@@ -94,6 +94,11 @@ STORY_1 = (
 )
 
 
+def pods_of(dock: Dock, name: str) -> dict[str, str]:
+    nodes = dock.workflow(name).get("status", {}).get("nodes", {}).values()
+    return {node["displayName"]: node["phase"] for node in nodes if node["type"] == "Pod"}
+
+
 def test_preprocessing_runs_while_gpu_quota_is_full_and_training_waits(dock: Dock) -> None:
     dock.queue({GPU: 2})
     dock.start()
@@ -101,13 +106,10 @@ def test_preprocessing_runs_while_gpu_quota_is_full_and_training_waits(dock: Doc
     dock.until(lambda: len(dock.ungated()) == 2, "the workflow that fills the quota")
 
     name = dock.submit(STORY_1)
-    dock.until(lambda: len(dock.gated()) == 1, "the training that waits")
+    expected = {"prepare": "Succeeded", "train": "Pending"}
+    dock.until(lambda: pods_of(dock, name) == expected, "the training that waits")
 
-    done = [n for n in dock.workflow(name)["status"]["nodes"].values() if n["type"] == "Pod"]
-    assert {n["displayName"]: n["phase"] for n in done} == {
-        "prepare": "Succeeded",
-        "train": "Pending",
-    }
+    assert len(dock.gated()) == 1
     path = f"/apis/argoproj.io/v1alpha1/namespaces/{dock.namespace}/workflows/{other}"
     dock.api.call("PATCH", path, {"spec": {"shutdown": "Terminate"}}, "merge-patch+json")
     dock.until(lambda: dock.phase(name) == "Succeeded", "the training")

@@ -147,7 +147,7 @@ class RemoteCounter:
             *bundle.job_templates,
         ]
         if not found:
-            raise InvalidInputError("there is no template in these files")
+            raise InvalidInputError("there is no WorkflowTemplate or JobTemplate in these files")
         return [self._save_template(given, parsed.value) for parsed in found]
 
     def _save_template(self, given: Given, value: Any) -> str:

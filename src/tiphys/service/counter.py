@@ -113,7 +113,7 @@ class Counter:
             *bundle.cluster_workflow_templates,
         ]
         if not templates and not bundle.job_templates:
-            raise InvalidInputError("there is no template in these files")
+            raise InvalidInputError("there is no WorkflowTemplate or JobTemplate in these files")
         own = str(request.get("namespace") or request["usual"])
         library = visible(self._host.library.extended(bundle), own)
         for parsed in templates:

@@ -32,7 +32,8 @@ MAX_ALIASES = 100
 MAX_MERGED_KEYS = 10_000
 
 _LOADER: Any = getattr(yaml, "CLoader", yaml.Loader)
-_CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONTROL = yaml.reader.Reader.NON_PRINTABLE
+"""Compiled by PyYAML already: such a class of characters takes as long as a small module."""
 _SURROGATE_PAIR = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
