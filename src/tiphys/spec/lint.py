@@ -35,9 +35,26 @@ def lint(
     fields errors.
     """
     base = library or Library(namespace=namespace)
-    bundle = parse_files(files, strict=strict, library=base)
-    problems = [*bundle.problems, *validate_bundle(bundle, base.extended(bundle), lint=True)]
+    bundle = parse_files(files, strict=strict, library=base, salvage=True)
+    deeper = validate_bundle(bundle, base.extended(bundle), lint=True)
+    problems = [*bundle.problems, *_without_echoes(deeper, bundle.errors)]
     return sorted(problems, key=lambda each: (each.file, each.line, each.column))
+
+
+def _without_echoes(found: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
+    """Leave out what is only said because a value of a wrong type was left out before."""
+    places = [(each.file, each.path) for each in known if each.path]
+    return [
+        problem
+        for problem in found
+        if not any(file == problem.file and _overlap(path, problem.path) for file, path in places)
+    ]
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one of two paths leads to the other."""
+    short, long = sorted((one, other), key=len)
+    return long.startswith(short) and long[len(short) : len(short) + 1] in ("", ".", "[")
 
 
 def validate_bundle(bundle: Bundle, library: Library, *, lint: bool = False) -> list[Problem]:

@@ -108,12 +108,15 @@ def parse_files(
     *,
     strict: bool = False,
     library: Library | None = None,
+    salvage: bool = False,
 ) -> Bundle:
     """Read all documents of all files; ``strict`` makes unknown fields errors.
 
-    Flows find the JobTemplates of the files, and those that ``library`` holds.
+    Flows find the JobTemplates of the files, and those that ``library`` holds. ``salvage`` keeps
+    what can be read of documents with values of wrong types, for whoever looks for more mistakes;
+    never run these: the bundle has errors.
     """
-    gathered = _Gathered(strict, library)
+    gathered = _Gathered(strict, library, salvage)
     for name, text in files:
         try:
             documents = yaml.load(text, file=name)
@@ -161,6 +164,7 @@ def _is_deep(value: Any) -> bool:
 class _Gathered:
     strict: bool
     library: Library | None = None
+    salvage: bool = False
     found: dict[str, list[Parsed[Any]]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -209,6 +213,8 @@ class _Gathered:
         self._check_version(document, kind, report)
         _check_keys(document, report)
         value = walk.read(document.value, kind.cls, report)
+        if value is None and self.salvage and name in _KINDS:
+            value = walk.salvage(document.value, kind.cls)
         if value is not None:
             _warn_of_older_forms(document, report)
             self.found.setdefault(kind.attribute, []).append(Parsed(upgrade(value), document))

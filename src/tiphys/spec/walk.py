@@ -40,6 +40,24 @@ def read(value: Any, cls: type[T], report: Report, path: Path = ()) -> T | None:
         return None
 
 
+def salvage(value: Any, cls: type[T]) -> T | None:
+    """Give what of a damaged document can be read; None where that is too little to look at."""
+    clean = Walk(Report()).walk(struct(cls), value, ())
+    try:
+        return msgspec.convert(_sound(clean), cls)
+    except msgspec.ValidationError:
+        return None
+
+
+def _sound(value: Any) -> Any:
+    """Leave out what was reported already."""
+    if isinstance(value, dict):
+        return {key: _sound(item) for key, item in value.items() if item is not _BAD}
+    if isinstance(value, list):
+        return [_sound(item) for item in value if item is not _BAD]
+    return value
+
+
 @dataclass(slots=True)
 class Walk:
     """One walk over one document."""

@@ -139,3 +139,31 @@ def test_sarif_names_rules_results_and_places() -> None:
     place = run["results"][0]["locations"][0]["physicalLocation"]
     assert place["region"] == {"startLine": 3, "startColumn": 5}
     assert "region" not in run["results"][1]["locations"][0]["physicalLocation"]
+
+
+def test_wrong_types_do_not_hide_the_other_mistakes_of_a_file() -> None:
+    text = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {generateName: x-}
+spec:
+  entrypoint: main
+  parallelism: many
+  templates:
+  - name: main
+    steps:
+    - - {name: a, template: nowhere}
+    - - {name: b, template: work, when: "1 == ("}
+  - name: work
+    container: {image: 7, command: ['{{inputs.parameters.none}}']}
+"""
+
+    problems = lint([("x.yaml", text)])
+
+    assert [(problem.line, problem.code) for problem in problems] == [
+        (6, "invalid_spec"),
+        (10, "invalid_spec"),
+        (11, "expression_error"),
+        (13, "invalid_spec"),
+        (13, "invalid_spec"),
+    ], problems
