@@ -25,9 +25,13 @@ def find_browser() -> str | None:
     return given or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """One browser for all tests of this process."""
+    """One browser for the tests of one file.
+
+    Not of the whole process: Playwright keeps an event loop running in this thread, and other
+    tests bring their own.
+    """
     found = find_browser()
     if found is None:
         pytest.skip("there is no Chromium on this machine (apt install chromium)")

@@ -84,6 +84,7 @@ class Server:
         # Handlers, not SIG_IGN: what is ignored here would be ignored in every task.
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
+        _heed_signals()
         register = self._selector.register
         register(self._listener, selectors.EVENT_READ, self._accept)
         register(self._chld_read, selectors.EVENT_READ, self._signalled)
@@ -268,6 +269,14 @@ class Server:
 def _group_name(data: Path) -> str:
     """Return a name that the next executor of the same data directory finds again."""
     return f"tiphys-{identity(data)}"
+
+
+def _heed_signals() -> None:
+    """Undo what whoever started us ignores: a shell in the background ignores SIGQUIT, and every
+    task would inherit that. Python's own two are put right when a task begins."""
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _listen(place: Place) -> socket.socket:

@@ -13,7 +13,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from tiphys.errors import StoreLockedError
+from tiphys.errors import StoreError, StoreLockedError
 
 NAME = "lock"
 
@@ -72,6 +72,8 @@ def sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be made durable: disk I/O error ({error})") from error
     finally:
         os.close(descriptor)
 

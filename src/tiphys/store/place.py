@@ -10,6 +10,7 @@ import os
 import uuid
 from pathlib import Path
 
+from tiphys.errors import StoreError
 from tiphys.store.lock import sync_folder
 
 NAME = "place"
@@ -31,6 +32,8 @@ def _name(path: Path) -> str:
     try:
         os.write(descriptor, f"{name}\n".encode())
         os.fsync(descriptor)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: disk I/O error ({error})") from error
     finally:
         os.close(descriptor)
     sync_folder(path.parent)
