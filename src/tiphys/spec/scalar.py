@@ -46,6 +46,8 @@ def is_boolean(text: str) -> bool:
 
 
 def _number(text: str) -> Scalar:
+    if len(text) < 19 and text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
+        return int(text)  # As nearly all are: no need to look for the other forms.
     if _SPECIAL.fullmatch(text):
         return float(text.replace(".", ""))
     plain = text.replace("_", "")
