@@ -26,7 +26,7 @@ from tiphys.api.schedule_shapes import (
     Slot,
 )
 from tiphys.api.shapes import Done, Envelope, Submitted
-from tiphys.api.view import SCHEDULER, public_id, queue_of, shown_name, status_of
+from tiphys.api.view import public_id, shown_name, summary
 from tiphys.control.submit import random_suffix
 from tiphys.service.access import Identity, Role
 from tiphys.service.schedule_backfill import Backfill
@@ -173,13 +173,8 @@ async def run_schedule(
     row = await context.schedules.run_now(project_id, name, body.parameters)
     await context.audit.note_workflow(who, "run schedule", row)
     made = {
-        "id": public_id(row.uid),
-        "name": shown_name(row),
-        "status": status_of(row.phase),
-        "scheduler": SCHEDULER,
-        "queue_id": queue_of(row),
-        "created_at": instant(row.created_at),
-        "estimated_duration": None,
+        **summary(row),
+        "estimated_duration": context.intake.estimate(project_id, shown_name(row)),
     }
     return answer(made, status=201)
 

@@ -17,7 +17,6 @@ from tiphys.spec import model
 from tiphys.store import NodeRow, WorkflowSummary
 from tiphys.wire.argo import decode_node
 
-SCHEDULER = LOCAL
 PREFIX = "wf-"
 _ENDED = frozenset({"Succeeded", "Failed", "Error"})
 _TYPES = {"StepGroup": "step-group", "TaskGroup": "task-group", "DAG": "dag"}
