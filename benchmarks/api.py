@@ -143,6 +143,11 @@ def _row(number: int, spec: bytes) -> WorkflowRow:
     )
 
 
+def _page(number: int, stored: int) -> int:
+    """Give pages from everywhere in the list, in no order."""
+    return 1 + number * 7919 % max(1, stored // 20)
+
+
 def cpu_of(pid: int) -> float:
     """Give the seconds of CPU that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -203,6 +208,7 @@ def main() -> None:
     parser.add_argument("--stored", type=int, default=200_000)
     parser.add_argument("--watchers", type=int, default=1000)
     given = parser.parse_args()
+    stored = given.stored
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
         ids = fill(data, given.stored)
@@ -216,6 +222,11 @@ def main() -> None:
                 "list": lambda s, n: s.ask("GET", "/workflows"),
                 "list project": lambda s, n: s.ask("GET", "/workflows?project_id=project-3"),
                 "list failed": lambda s, n: s.ask("GET", "/workflows?status=failed"),
+                "any page": lambda s, n: s.ask("GET", f"/workflows?page={_page(n, stored)}"),
+                "any, statuses": lambda s, n: s.ask(
+                    "GET", f"/workflows?status=failed&status=succeeded&page={_page(n, stored)}"
+                ),
+                "part of name": lambda s, n: s.ask("GET", "/workflows?name=stored"),
                 "get": lambda s, n: s.ask("GET", f"/workflows/{ids[n % len(ids)]}"),
             }
             for name, work in reads.items():

@@ -3,8 +3,9 @@
 A flag wins over a ``TIPHYS_*`` variable, that over ``tiphys.yaml`` in the project (the working
 directory or a folder above it, as far as the repository's root or the home directory), that over
 ``$XDG_CONFIG_HOME/tiphys/config.yaml``. A setting given in a nearer place replaces the farther one
-as a whole; only ``images`` are joined. Read once at start into an immutable value: nothing below
-this module looks at the environment. Mistakes are told like those of a workflow file, with lines.
+as a whole; only ``images`` and ``scheduler`` are joined. Read once at start into an immutable
+value: nothing below this module looks at the environment. Mistakes are told like those of a
+workflow file, with lines.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 from tiphys.core.duration import parse_age
 from tiphys.core.quantity import bytes_of, cpu_millis
 from tiphys.errors import ConfigError, InvalidInputError, Problem, SpecError
+from tiphys.ports import LOCAL, SCHEDULERS
 from tiphys.runtimes.config import ImageCommand, LocalConfig
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.spec import model, walk, yaml
@@ -114,6 +116,23 @@ class Retention(model.Model, frozen=True, kw_only=True):
     """So many that have ended are kept at most, the latest; 0 is any number."""
 
 
+class VolcanoSettings(model.Model, frozen=True, kw_only=True):
+    """Whether work goes to the Volcano of the cluster."""
+
+    enabled: bool = False
+    """Without it, work for ``volcano`` runs on this machine, and an event says so."""
+    presets: bool = True
+    """Whether a server makes the queues and priority classes that ship, where they are absent."""
+
+
+class SchedulerSettings(model.Model, frozen=True, kw_only=True):
+    """Who decides what starts."""
+
+    default: str = LOCAL
+    """For workflows that name none."""
+    volcano: VolcanoSettings = VolcanoSettings()
+
+
 class Config(model.Model, frozen=True, kw_only=True):
     """All settings. Keys that Argo's controller has too are spelt and shaped as there."""
 
@@ -145,6 +164,7 @@ class Config(model.Model, frozen=True, kw_only=True):
     retention: Retention = Retention()
     kubernetes: KubernetesConfig = KubernetesConfig()
     """The cluster of workflows that ask for one."""
+    scheduler: SchedulerSettings = SchedulerSettings()
     oidc: Oidc = Oidc()
     log: Log = Log()
 
@@ -264,9 +284,18 @@ def find_project_file(cwd: Path, *, home: Path) -> Path | None:
 
 def _lay(joined: dict[str, Any], value: Mapping[str, Any]) -> None:
     images = {**joined.get("images", {}), **value.get("images", {})}
+    scheduler = _joined(joined.get("scheduler", {}), value.get("scheduler", {}))
     joined.update(value)
     if images:
         joined["images"] = images
+    if scheduler:
+        joined["scheduler"] = scheduler
+
+
+def _joined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay a variable that says one thing over a file that says others."""
+    volcano = {**below.get("volcano", {}), **above.get("volcano", {})}
+    return {**below, **above, **({"volcano": volcano} if volcano else {})}
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -309,6 +338,9 @@ def _check_rules(value: Mapping[str, Any], report: Report) -> None:
     if isolation not in ISOLATIONS:
         message = f"{isolation[:40]!r} is none of {', '.join(ISOLATIONS)}"
         report.add(("isolation",), message, hint=report.close_to(isolation, ISOLATIONS))
+    chosen = value.get("scheduler", {}).get("default", LOCAL)
+    if chosen not in SCHEDULERS:
+        report.add(("scheduler", "default"), f"{chosen[:40]!r} is none of {', '.join(SCHEDULERS)}")
     form = value.get("log", {}).get("format", "text")
     if form not in LOG_FORMATS:
         report.add(("log", "format"), f"{form[:40]!r} is none of {', '.join(LOG_FORMATS)}")
@@ -431,5 +463,7 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
     "TIPHYS_ALLOW_HOST_PATH": (("allowHostPath",), _truth),
     "TIPHYS_ALLOW_PRIVILEGED": (("allowPrivileged",), _truth),
     "TIPHYS_MAX_PROCESSES": (("maxProcesses",), int),
+    "TIPHYS_SCHEDULER": (("scheduler", "default"), str),
+    "ENABLE_VOLCANO_SCHEDULER": (("scheduler", "volcano", "enabled"), _truth),
 }
 """Variables and the settings that they give. Maps and lists are for files."""

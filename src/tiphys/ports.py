@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from tiphys.engine.event import PodSeen
 from tiphys.engine.node import Node
+from tiphys.scheduling.reason import Reason
 from tiphys.spec import model
 
 SCHEDULER_LABEL = "tiphys.dev/scheduler"
@@ -22,9 +24,17 @@ LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO = "local", "k8s-native", "argo-default"
 SCHEDULERS = (LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO)
 DISPATCHED = frozenset({ARGO_DEFAULT})
 """Schedulers that take whole workflows: our engine only mirrors them."""
+CONTROLLER_LABEL = "tiphys.dev/flow-controller"
+"""On a JobFlow that Volcano's own controller drives: our engine only mirrors it, too."""
 
 AttemptId = str
 """``<workflow uid>.<number>``: one start of one node. Never used twice."""
+
+
+def is_dispatched(labels: Mapping[str, str]) -> bool:
+    """Whether a workflow with these labels is driven by somebody else's engine."""
+    scheduler = labels.get(SCHEDULER_LABEL, LOCAL)
+    return scheduler in DISPATCHED or (scheduler == VOLCANO and CONTROLLER_LABEL in labels)
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -64,6 +74,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """On a cluster: volumes that the workflow claims for itself, under their final names."""
     pod: Mapping[str, Any] = {}
     """On a cluster: fields of the pod that the workflow sets for all its templates."""
+    gates: tuple[str, ...] = ()
+    """On a cluster: scheduling gates of its pod; whoever they belong to lets it go."""
+    job_labels: Mapping[str, str] = {}
+    """On a cluster: labels of its Job for somebody who starts and stops it, as Kueue does."""
     pod_name: str = ""
     """The name of its pod, where it is not the one that Argo would give."""
 
@@ -92,6 +106,55 @@ class TaskProgressed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     id: AttemptId
     at: float
     progress: str
+
+
+class TaskSeen(msgspec.Struct, frozen=True, kw_only=True, tag=True, omit_defaults=True):
+    """A Volcano Job on a cluster, and its pods, look like this now."""
+
+    id: AttemptId
+    at: float
+    phase: str
+    """Volcano's word."""
+    retries: int = 0
+    message: str = ""
+    pods: tuple[PodSeen, ...] = ()
+    history: tuple[tuple[str, float], ...] = ()
+    """Its phases and since when."""
+
+
+class TaskWaits(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The attempt was made, and something outside keeps it from starting."""
+
+    id: AttemptId
+    at: float
+    reason: Reason | None
+    """None: nothing any more."""
+
+
+GANG_GONE = "Deleted"
+"""The phase of a group that is no more."""
+
+
+class GangChanged(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What places tasks together says of them now: their PodGroup has changed."""
+
+    id: AttemptId
+    """Of no single one."""
+    at: float
+    workflow_uid: str
+    gang: str
+    queue: str
+    size: int
+    was: str
+    """The phase before; "" where it is new."""
+    phase: str
+    """Volcano's word, or ``GANG_GONE``."""
+    why: str = ""
+    """Why it waits, in Volcano's words."""
+    news: bool = True
+    """Whether more than the wording has changed."""
+    made_at: float | None = None
+    members: tuple[AttemptId, ...] = ()
 
 
 class ContainerEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -132,7 +195,9 @@ class TaskEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True, omit_defaul
     """It ended because it was told to stop."""
 
 
-RuntimeEvent = TaskStarted | TaskReady | TaskProgressed | TaskEnded
+RuntimeEvent = (
+    TaskStarted | TaskReady | TaskProgressed | TaskSeen | TaskEnded | TaskWaits | GangChanged
+)
 Sink = Callable[[Sequence[RuntimeEvent]], None]
 """Takes events on the event loop's thread; returns at once."""
 
@@ -213,7 +278,8 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     namespace: str
     verb: str
-    """stop, terminate, suspend or resume."""
+    """stop, terminate, suspend or resume; on Volcano delete: what was made there goes."""
+    scheduler: str = ARGO_DEFAULT
     nodes: tuple[str, ...] = ()
     """Which pauses go on; all, if none is named."""
     outputs: Mapping[str, str] = {}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.deck import Deck
 from tests.cluster.helm import Helm
 from tests.cluster.rig.build import MissingError
 from tests.cluster.rig.cluster import Cluster, Wish
@@ -140,6 +141,14 @@ def kueue(shared: Shared, argo: ControlPlane) -> Iterator[ControlPlane]:
         yield argo
     finally:
         shared.leave()
+
+
+@pytest.fixture(scope="session")
+def deck(volcano: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deck]:
+    """Give one server for Volcano to all tests of a process."""
+    with Deck(tmp_path_factory.mktemp("deck"), volcano, f"d-{os.urandom(4).hex()}") as deck:
+        deck.start()
+        yield deck
 
 
 @pytest.fixture

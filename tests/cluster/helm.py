@@ -21,6 +21,7 @@ CONFIG = """
 isolation: process
 lingerSeconds: 0.1
 kubernetes: {{namespace: {namespace}, kubeconfig: {kubeconfig}, helperImage: "busybox:stable-musl"}}
+scheduler: {{volcano: {{enabled: true, presets: false}}}}
 """
 
 
@@ -50,7 +51,8 @@ class Helm:
             if process.poll() is None:
                 self.kill(process)
 
-    def _environment(self, data: str) -> dict[str, str]:
+    def environment(self, data: str) -> dict[str, str]:
+        """Give what the command sees."""
         kept = {key: value for key, value in os.environ.items() if not key.startswith("TIPHYS_")}
         return {
             **kept,
@@ -63,7 +65,7 @@ class Helm:
         """Run a command to its end."""
         return subprocess.run(
             [sys.executable, "-m", "tiphys", *words],
-            env=self._environment(data),
+            env=self.environment(data),
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -75,7 +77,7 @@ class Helm:
         """Start a command and leave it running."""
         process = subprocess.Popen(
             [sys.executable, "-m", "tiphys", *words],
-            env=self._environment("data"),
+            env=self.environment("data"),
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
 
 from tests.cluster.helm import Helm, Json
 from tests.cluster.rig.node import NAME
 from tests.cluster.rig.plane import ControlPlane
 from tests.cluster.test_k8s_native import HEAD
 
-ROOT = Path(__file__).resolve().parents[2]
 LAYER = (
     HEAD
     + """
@@ -59,24 +55,6 @@ def test_a_layer_that_fits_runs_in_one_group_that_is_gone_afterwards(crater: Hel
     assert len(names) == 1
     assert names.pop().startswith(f"pg-{workflow['metadata']['uid']}")
     assert groups(crater) == []
-
-
-def test_the_shipped_queues_and_priority_classes_are_taken(crater: Helm) -> None:
-    things = list(yaml.safe_load_all((ROOT / "deploy/queues.yaml").read_text()))
-    for thing in things:
-        crater.api.apply(thing)
-    try:
-        queued = LAYER.replace("CPU", "10m").replace(
-            "generateName: w-", "generateName: w-, labels: {tiphys.dev/queue: batch}"
-        )
-        workflow = crater.run(queued, scheduler="volcano")
-        assert workflow["status"]["phase"] == "Succeeded", workflow["status"].get("message")
-        assert {pod["spec"]["priorityClassName"] for pod in crater.pods()} == {"normal"}
-    finally:
-        # A default priority would reach the pods of other tests.
-        for thing in things:
-            name = thing["metadata"]["name"]
-            crater.api.call("DELETE", f"{crater.api.path_of(thing)}/{name}")
 
 
 def test_a_gang_of_three_with_room_for_two_starts_none(crater: Helm) -> None:

@@ -38,7 +38,7 @@ class Driver:
 
     def _attempt(self, number: int) -> protocol.Attempt:
         folder = self._data / "attempts" / str(number)
-        (folder / "work").mkdir(parents=True)
+        folder.mkdir(parents=True)
         command = f"echo a.{number} >&9; sleep 0.0{number % 7}; echo done"
         env = {"PATH": os.environ["PATH"], "TIPHYS_ATTEMPT_ID": f"a.{number}"}
         # The ledger is a volume, so that a sandbox can write to it too.

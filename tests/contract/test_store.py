@@ -342,6 +342,53 @@ def test_a_page_far_behind_is_the_same_whichever_end_it_is_reached_from(store: S
     assert some == [name for name in newest if int(name[1:]) % 5][15_000:15_005]
 
 
+FAR_LISTS = [
+    WorkflowFilter(),
+    WorkflowFilter(phases=("Succeeded", "Failed", "Error")),
+    WorkflowFilter(phases=("Running",)),
+    WorkflowFilter(namespace="argo"),
+    WorkflowFilter(namespace="argo", phases=("Succeeded", "Failed")),
+    WorkflowFilter(queue="team-a", phases=("Succeeded", "Failed")),
+    WorkflowFilter(namespace="argo", queue="team-a"),
+    WorkflowFilter(label_selector="team=x"),
+    WorkflowFilter(label_selector="team=x", phases=("Succeeded", "Failed")),
+]
+
+
+def test_every_page_and_count_is_right_after_workflows_have_changed_and_gone(store: Store) -> None:
+    rows = [
+        workflow(f"w{i}", at=7.0 * (i // 2), namespace=("argo", "prod")[i % 9 == 0], team="x")
+        for i in range(3000)
+    ]
+    store.commit(Batch(submitted=rows))
+    ended = ("Succeeded", "Failed", "Succeeded", "Error", "Running")
+    headers = [
+        WorkflowHeader(uid=row.uid, phase=ended[i % 5], queue=None if i % 4 else "team-b")
+        for i, row in enumerate(rows)
+    ]
+    store.commit(Batch(headers=headers, deleted=[row.uid for row in rows[100:1500:7]]))
+
+    for wanted in FAR_LISTS:
+        found = names(store, wanted, limit=-1)
+        assert store.count_workflows(wanted) == len(found)
+        for offset in (0, 150, 1001, 1777, 2400, 2799, 2800, 3000):
+            page = names(store, wanted, limit=60, offset=offset)
+            assert page == found[offset : offset + 60], (wanted, offset)
+            page = names(store, wanted, limit=60, offset=offset, newest_first=False)
+            assert page == found[::-1][offset : offset + 60], (wanted, offset)
+        for since, before in ((5000.0, None), (None, 9000.5), (4096.0, 8192.0), (10.0, 20.0)):
+            dated = msgspec.structs.replace(wanted, since=since, before=before)
+            assert store.count_workflows(dated) == len(names(store, dated, limit=-1)), dated
+
+
+def test_a_bounded_count_says_whether_it_counted_all(store: Store) -> None:
+    store.commit(Batch(submitted=[workflow(f"w{i}", at=float(i)) for i in range(30)]))
+
+    assert store.count_up_to(10) == (30, True)  # It is tallied.
+    assert store.count_up_to(10, WorkflowFilter(name_contains="w")) == (11, False)
+    assert store.count_up_to(30, WorkflowFilter(name_contains="w")) == (30, True)
+
+
 def test_parts_of_names_are_found_few_or_many(store: Store) -> None:
     rows = [workflow(f"nightly-build-{i:05}", at=float(i)) for i in range(6000)]
     rows.append(workflow("needle.in-the-hay", at=0.5))

@@ -17,12 +17,15 @@ from starlette.types import ASGIApp
 from tiphys import __version__
 from tiphys.api import (
     admin,
+    backups,
     life,
     login,
     looks,
     nodes,
     operations,
     overview,
+    overview_watch,
+    queue_plans,
     queues,
     schedules,
     schema,
@@ -48,18 +51,21 @@ _ROUTERS = (
     looks.router,
     watch.router,
     queues.router,
+    queue_plans.router,
     templates.router,
     schedules.router,
     schema.router,
     overview.router,
+    overview_watch.router,
     admin.router,
+    backups.router,
     operations.router,
     login.router,
 )
 _ABOUT = (
     "Workflows on this machine. Every answer is an envelope: success, data, message, pagination; "
     "or success, message, error. The WebSocket /api/v1/workflows/{id}/watch sends the whole state "
-    "first and then what changes."
+    "first and then what changes; /api/v1/overview/watch does the same for dashboards."
 )
 
 

@@ -9,6 +9,7 @@ import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic.alias_generators import to_camel
 
 from tiphys.core.quantity import bytes_of, cpu_millis
 from tiphys.errors import InvalidInputError
@@ -34,6 +35,7 @@ spec:
         command: [echo, "hello {{inputs.parameters.who}}"]
 """
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
+_QUEUE_NAMES = "must be 1 to 63 of a-z, 0-9, '-' and '.', and not root"
 PRIORITIES = {"critical": 1000, "high": 100, "normal": 10, "low": 1}
 Parameters = Annotated[dict[str, str], Field(max_length=1000)]
 Amount = str | int | float
@@ -69,8 +71,10 @@ class Submit(Strict):
         min_length=1,
         description="An Argo Workflow; templates, config maps and secrets may stand beside it.",
     )
-    scheduler: Literal["local", "k8s-native", "argo-default", "volcano"] = Field(
-        "local", description="Where its tasks run: on this machine, or as Jobs of a cluster."
+    scheduler: Literal["local", "k8s-native", "argo-default", "volcano"] | None = Field(
+        None,
+        description="Where its tasks run: on this machine, or on a cluster. "
+        "As the server is configured, if not given: local, unless somebody has changed that.",
     )
     queue_id: str | None = Field(None, description="The default queue, if not given.")
     description: str = Field("", max_length=10_000)
@@ -205,14 +209,55 @@ class NewQueue(QueueChange):
     )
 
     name: str
-    scheduler: Literal["local"] = "local"
+    scheduler: Literal["local", "volcano"] = "local"
 
     @field_validator("name")
     @classmethod
     def _check_queue_name(cls, value: str) -> str:
-        if not _NAME.fullmatch(value) or value == "root":
-            raise ValueError("must be 1 to 63 of a-z, 0-9, '-' and '.', and not root")
+        if not _is_queue_name(value):
+            raise ValueError(_QUEUE_NAMES)
         return value
+
+
+class QueuePlan(Strict):
+    """A queue in the words of a queue plan."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        json_schema_extra={"examples": [{"weight": 3, "capability": {"cpu": "4"}, "fair": True}]},
+    )
+
+    preset: str | None = Field(None, description="Begin from interactive, batch or analytics.")
+    parent: str | None = None
+    weight: int | None = Field(None, ge=1, le=1_000_000, description="Its share among siblings.")
+    priority: int | None = Field(None, ge=-1_000_000, le=1_000_000, description="Served first.")
+    capability: Amounts | None = None
+    deserved: Amounts | None = None
+    guarantee: Amounts | None = None
+    borrowing_limit: Amounts | None = None
+    lending_limit: Amounts | None = None
+    max_parallel: int | None = Field(None, ge=1, description="Workflows at once.")
+    reclaimable: bool | None = None
+    reclaim: bool | None = Field(None, description="Whether it takes back what it is due.")
+    preempt: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] | None = None
+    sla_seconds: float | None = Field(None, gt=0)
+    strict: bool | None = Field(None, description="Strictly first in, first out.")
+    fair: bool | None = Field(None, description="Workflows take turns by share.")
+    state: Literal["Open", "Closed"] | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Give the plan."""
+        return self.model_dump(exclude_none=True, by_alias=True)
+
+
+def _is_queue_name(value: str) -> bool:
+    return value != "root" and bool(_NAME.fullmatch(value))
+
+
+def check_queue_name(value: str) -> None:
+    """Raise where a queue cannot have a name."""
+    if not _is_queue_name(value):
+        raise InvalidInputError(f"the name of a queue {_QUEUE_NAMES}")
 
 
 class NewProject(Strict):

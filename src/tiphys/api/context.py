@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
@@ -23,13 +24,17 @@ from tiphys.service.cabinet import Cabinet
 from tiphys.service.imagine import Imagination
 from tiphys.service.login import Login, looks_like_jwt
 from tiphys.service.projects import Projects
-from tiphys.service.queues import QueueDesk
+from tiphys.service.queue_desk import QueueDesk, SchedulerQueues
+from tiphys.service.queues import EmbeddedQueues
 from tiphys.service.schedules import Schedules, make_schedules
 from tiphys.service.submission import Intake
 from tiphys.service.templates import Templates
 from tiphys.service.tickets import Tickets
 from tiphys.service.tokens import TokenBook
 from tiphys.store import Store
+
+if TYPE_CHECKING:
+    from tiphys.control.volcano_queues import VolcanoQueues
 
 IDENTITY = "tiphys.identity"
 """Where the guard (``api.guard``) leaves the bearer in a request's scope."""
@@ -103,8 +108,12 @@ def build_context(
     note: Callable[[str], None],
     *,
     client_secret: str = "",
+    cluster: VolcanoQueues | None = None,
 ) -> ApiContext:
-    """Make the context of a host that is up; the secret is what the OIDC provider knows us by."""
+    """Make the context of a host that is up.
+
+    The secret is what the OIDC provider knows us by; ``cluster`` is where Volcano's queues are.
+    """
     cabinet = Cabinet(host.store)
     scheduler = host.control.scheduler
     metrics = Metrics(host.clock.now(), scheduler.work, host.ledger.metrics)
@@ -134,8 +143,16 @@ def build_context(
         intake=Intake(host, defaults.spec if defaults else None, config),
         templates=Templates(host, cabinet),
         artifacts=ArtifactShelf(host, config),
-        queues=QueueDesk(host, cabinet),
+        queues=QueueDesk(host, [EmbeddedQueues(host, cabinet), *_cluster_queues(cluster)]),
         schedules=make_schedules(host, service, config, defaults.spec if defaults else None, note),
         imagination=Imagination(dict(machine_capacity(config).items)),
         login=Login(config.oidc, client_secret, tokens, host.clock) if config.oidc.issuer else None,
     )
+
+
+def _cluster_queues(cluster: VolcanoQueues | None) -> list[SchedulerQueues]:
+    if cluster is None:
+        return []
+    from tiphys.service.volcano_queues import ClusterQueues  # noqa: PLC0415 - seldom needed
+
+    return [ClusterQueues(cluster)]

@@ -31,9 +31,10 @@ def answer(
     return Response(_encode(body), status, media_type="application/json", headers=headers)
 
 
-def page_of(total: int, page: int, limit: int) -> dict[str, int]:
-    """Describe a page."""
-    return {"total": total, "page": page, "limit": limit}
+def page_of(total: int, page: int, limit: int, *, at_least: bool = False) -> dict[str, int]:
+    """Describe a page; ``at_least`` where the total is still being counted."""
+    place = {"total": total, "page": page, "limit": limit}
+    return {**place, "at_least": True} if at_least else place
 
 
 def instant(at: float | None) -> str | None:

@@ -1,7 +1,8 @@
 """What the loop puts on record, passed on to those who watch.
 
 Every watcher of a workflow has one feed. Changes gather in it under the ids of the nodes, so a slow
-watcher costs as much memory as the workflow has nodes, and never holds up the loop.
+watcher costs as much memory as the workflow has nodes, and never holds up the loop. Whoever
+watches everything (``ALL``) is only told that something changed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from contextlib import contextmanager, suppress
 from tiphys.api.metrics import Metrics
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
+
+ALL = ""
+"""Instead of the uid of a workflow: all of them."""
 
 
 class Feed:
@@ -69,14 +73,17 @@ class Feeds:
     def workflow(self, run: Run) -> None:
         """A run began, or its own fields changed."""
         self._metrics.workflow(run)
-        for feed in self._feeds.get(run.uid, ()):
-            feed.news.set()
+        for uid in (run.uid, ALL):
+            for feed in self._feeds.get(uid, ()):
+                feed.news.set()
 
     def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
         """Nodes changed."""
         self._metrics.nodes(run, nodes)
         for feed in self._feeds.get(run.uid, ()):
             feed.nodes.update((node.id, node) for node in nodes)
+            feed.news.set()
+        for feed in self._feeds.get(ALL, ()):
             feed.news.set()
 
     def note(self, text: str) -> None:

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from tiphys.api.exposition import Histogram, Labels, family, gauge
+from tiphys.api.gang_metrics import GangMetrics, queue_id
 from tiphys.api.own_metrics import OwnMetrics
 from tiphys.control.task import scheduler_of
 from tiphys.engine.command import EmitMetric
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
+from tiphys.ports import GangChanged
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.plan import Plan
 from tiphys.scheduling.work import Work, WorkId
@@ -50,6 +52,7 @@ class Metrics:
         self._known: dict[str, set[int]] = {}
         """Live runs, and which of their starts have been counted."""
         self._own = OwnMetrics()
+        self._gangs = GangMetrics()
         self.watch: Counter[str] = Counter()
         """Messages sent to watchers, and watchers that were cut off."""
         self.loop_lag = 0.0
@@ -103,6 +106,13 @@ class Metrics:
         self._commits.observe(commit)
         self._turns.observe(turn)
 
+    def ganged(self, change: GangChanged, run: Run | None) -> None:
+        """Take note of a PodGroup that changed."""
+        del run
+        waited = self._gangs.take(change)
+        if waited is not None:
+            self._gang_waits.observe(waited, queue_id=queue_id(change))
+
     def _take_own(self) -> None:
         while self._emitted:
             self._own.take(self._emitted.popleft()[1])
@@ -132,6 +142,7 @@ class Metrics:
         yield from self._durations.lines("workflow_duration_seconds")
         yield from self._waits.lines("queue_wait_seconds")
         yield from self._gang_waits.lines("queue_gang_wait_seconds")
+        yield from self._gangs.lines()
         stopped = [((("queue_id", name),), n) for name, n in self._preempted.items()]
         yield from family("counter", "queue_preemptions_total", stopped)
         shown = [((("status", status),), count) for status, count in live.items()]

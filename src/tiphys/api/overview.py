@@ -17,6 +17,7 @@ from tiphys.api.deps import Context, Who
 from tiphys.api.document import answers, routes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.shapes import Envelope
+from tiphys.ports import LOCAL
 from tiphys.service.access import Role
 from tiphys.store import WorkflowFilter
 
@@ -93,7 +94,9 @@ async def queue_history(
 ) -> Response:
     """Give what a queue held over time, since this server began."""
     who.require(Role.VIEWER, who.project)
-    name = context.queues.check(queue_id)
+    queues, name = await context.queues.find(queue_id)
+    if queues.scheduler != LOCAL:
+        return answer([])  # The cluster's own metrics tell it.
     chronicle = context.chronicle
     since = context.host.clock.now() - hours * 3600
     taken = [each for each in (*chronicle.samples, chronicle.sample()) if each.at >= since]
@@ -117,25 +120,30 @@ async def overview(
     Use and waits are those of the whole machine: they name nobody.
     """
     who.require(Role.VIEWER, who.project)
+    return answer(await look_over(context, who.project, hours, buckets))
+
+
+async def look_over(
+    context: ApiContext, project: str, hours: float, buckets: int
+) -> dict[str, Any]:
+    """Give an ``Overview`` of a project, "" for all of them."""
     chronicle = context.chronicle
     await run_in_threadpool(chronicle.read, context.store)
-    live = await run_in_threadpool(_live, context, who.project)
+    live = await run_in_threadpool(_live, context, project)
     now = context.host.clock.now()
     since = now - hours * 3600
     capacity = context.host.control.scheduler.capacity
     taken = [*chronicle.samples, chronicle.sample()]
-    return answer(
-        {
-            "now": instant(now),
-            "hours": hours,
-            **live,
-            "buckets": _buckets(chronicle, who.project, since, now, buckets),
-            "waits": _waits(chronicle, since),
-            "cpu": capacity.get("cpu") / 1000,
-            "memory": capacity.get("memory"),
-            "use": [_use(each) for each in _thinned([s for s in taken if s.at >= since])],
-        }
-    )
+    return {
+        "now": instant(now),
+        "hours": hours,
+        **live,
+        "buckets": _buckets(chronicle, project, since, now, buckets),
+        "waits": _waits(chronicle, since),
+        "cpu": capacity.get("cpu") / 1000,
+        "memory": capacity.get("memory"),
+        "use": [_use(each) for each in _thinned([s for s in taken if s.at >= since])],
+    }
 
 
 def _live(context: ApiContext, project: str) -> dict[str, int]:
@@ -150,6 +158,8 @@ def _buckets(
 ) -> list[dict[str, Any]]:
     width = max(MINUTE, (now - since) / number)
     count = max(1, round((now - since) / width))
+    # They begin at whole multiples of their width, so that nothing moves from one to the next.
+    since = (now // width + 1 - count) * width
     made: list[dict[str, Any]] = [
         {"at": instant(since + index * width), **dict.fromkeys(_STATUSES, 0)}
         for index in range(count)

@@ -48,6 +48,7 @@ STATUS: Mapping[str, int] = {
     "not_implemented": 501,
     "rate_limited": 429,
     "artifact_error": 502,
+    "cluster_error": 502,
     "artifact_unsafe": 422,
     "egress_denied": 403,
     "storage_full": 507,

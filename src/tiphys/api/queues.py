@@ -38,7 +38,7 @@ async def make_queue(
 ) -> Response:
     """Make a queue; admins of all projects only. Without more, its quota is a hard limit."""
     who.require(Role.ADMIN)
-    queue = await context.queues.make(body.given())
+    queue = await context.queues.of(body.scheduler).make(body.given())
     await context.audit.note(who, "make queue", subject=queue["id"])
     return answer(_shown(queue), status=201)
 
@@ -49,15 +49,15 @@ async def list_queues(
 ) -> Response:
     """List all queues, parents before their children."""
     who.require(Role.VIEWER, who.project)
-    names = context.queues.names() if scheduler in (None, "local") else []
-    return answer([_shown(context.queues.show(name)) for name in names])
+    return answer([_shown(queue) for queue in await context.queues.listed(scheduler)])
 
 
 @router.get("/{queue_id}", summary="Show a queue", responses=answers(Envelope[QueueShape]))
 async def get_queue(context: Context, who: Who, queue_id: str) -> Response:
     """Show a queue as it is defined."""
     who.require(Role.VIEWER, who.project)
-    return answer(_shown(context.queues.show(context.queues.check(queue_id))))
+    queues, name = await context.queues.find(queue_id)
+    return answer(_shown(await queues.show(name)))
 
 
 @router.patch(
@@ -74,7 +74,8 @@ async def change_queue(
 ) -> Response:
     """Change what is given, at once; what runs goes on."""
     who.require(Role.ADMIN)
-    queue = await context.queues.change(context.queues.check(queue_id), body.given())
+    queues, name = await context.queues.find(queue_id)
+    queue = await queues.change(name, body.given())
     await context.audit.note(who, "change queue", subject=queue["id"])
     return answer(_shown(queue))
 
@@ -83,9 +84,10 @@ async def change_queue(
 async def delete_queue(context: Context, who: Who, queue_id: str) -> Response:
     """Remove a queue that has neither live workflows nor queues below it."""
     who.require(Role.ADMIN)
-    name = context.queues.check(queue_id)
-    await context.queues.remove(name)
-    await context.audit.note(who, "remove queue", subject=f"q-{name}")
+    queues, name = await context.queues.find(queue_id)
+    shown = await queues.show(name)
+    await queues.remove(name)
+    await context.audit.note(who, "remove queue", subject=shown["id"])
     return answer(message="Queue removed")
 
 
@@ -93,7 +95,8 @@ async def delete_queue(context: Context, who: Who, queue_id: str) -> Response:
 async def open_queue(context: Context, who: Who, queue_id: str) -> Response:
     """Let work in again."""
     who.require(Role.ADMIN)
-    queue = await context.queues.set_state(context.queues.check(queue_id), "Open")
+    queues, name = await context.queues.find(queue_id)
+    queue = await queues.set_state(name, "Open")
     await context.audit.note(who, "open queue", subject=queue["id"])
     return answer(_shown(queue))
 
@@ -102,7 +105,8 @@ async def open_queue(context: Context, who: Who, queue_id: str) -> Response:
 async def close_queue(context: Context, who: Who, queue_id: str) -> Response:
     """Let nothing new in; what runs goes on."""
     who.require(Role.ADMIN)
-    queue = await context.queues.set_state(context.queues.check(queue_id), "Closed")
+    queues, name = await context.queues.find(queue_id)
+    queue = await queues.set_state(name, "Closed")
     await context.audit.note(who, "close queue", subject=queue["id"])
     return answer(_shown(queue))
 
@@ -116,9 +120,10 @@ async def queue_status(context: Context, who: Who, queue_id: str) -> Response:
     Nodes of other projects are counted and not listed.
     """
     who.require(Role.VIEWER, who.project)
-    name = context.queues.check(queue_id)
-    stats = await run_in_threadpool(context.queues.stats, name)
-    status = context.queues.status(name, who)
+    queues, name = await context.queues.find(queue_id)
+    desk, scheduler = context.queues, queues.scheduler
+    stats = await run_in_threadpool(desk.stats, scheduler, name)
+    status = await queues.status(name)
     waiting = [
         {
             "workflow_id": public_id(row["workflow"]),
@@ -127,6 +132,6 @@ async def queue_status(context: Context, who: Who, queue_id: str) -> Response:
             "reason": row["text"],
             "expected_start": instant(row["expected_start"]),
         }
-        for row in status["waiting"]
+        for row in desk.waiting(scheduler, name, who)
     ]
     return answer({**status, "stats": stats, "waiting": waiting})

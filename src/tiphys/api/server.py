@@ -12,7 +12,7 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from tiphys.control.service import Service
 from tiphys.control.standby import leader_row
 from tiphys.errors import ConfigError
 from tiphys.service.counter import Counter
+from tiphys.service.crater import Crater
 from tiphys.service.login import client_secret
 from tiphys.service.rate import RateLimit
 from tiphys.service.retention import Retention
@@ -101,7 +102,15 @@ class Front:
     async def __call__(self, host: Host, service: Service) -> AsyncIterator[None]:
         """Serve until left."""
         secret = client_secret(self.config.oidc, self.environment)
-        context = build_context(host, service, self.config, self.say, client_secret=secret)
+        crater = Crater(self.config, self.say) if self.config.scheduler.volcano.enabled else None
+        context = build_context(
+            host,
+            service,
+            self.config,
+            self.say,
+            client_secret=secret,
+            cluster=crater.queues if crater else None,
+        )
         self._admit(context, host.data)
         listener = self._listen()
         bound = self.bind
@@ -124,7 +133,8 @@ class Front:
                 await self._tell_others(context)
                 counter = Counter(host, context.schedules, context.templates)
                 host.handlers.update(counter.handlers())
-                async with context.schedules.running():
+                async with context.schedules.running(), crater or nullcontext():
+                    host.handlers.update(crater.handlers() if crater else {})
                     yield
             finally:
                 context.ending.set()

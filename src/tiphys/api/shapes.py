@@ -23,6 +23,9 @@ class Pagination(BaseModel):
     total: int
     page: int
     limit: int
+    at_least: bool | None = Field(
+        None, description="True where a long list is still being counted: there may be more."
+    )
 
 
 class Envelope(BaseModel, Generic[T]):
@@ -309,7 +312,7 @@ class QueueShape(BaseModel):
     name: str
     description: str
     scheduler: str
-    status: Literal["open", "closing", "closed"]
+    status: Literal["open", "closing", "closed", "unknown"]
     priority: int
     quota: dict[str, str]
     parent: str
@@ -348,12 +351,15 @@ class QueueStatus(BaseModel):
 
     id: str
     name: str
-    status: Literal["open", "closing", "closed"]
+    status: Literal["open", "closing", "closed", "unknown"]
     quota: dict[str, str]
     reserved: dict[str, str]
     allocated: dict[str, str]
     available: dict[str, str]
     stats: QueueStats
+    pod_groups: dict[str, int] | None = Field(
+        None, description="Of a queue of Volcano: pod groups by phase."
+    )
     waiting: list[Waiting]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
+from tiphys.ports import GangChanged
 from tiphys.scheduling import Scheduler
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.plan import Plan
@@ -77,6 +78,12 @@ class StateLog:
             queue = work.queue if work else ""
             why = {"beneficiary": each.beneficiary, "rule": str(each.rule)}
             _say("node preempted", attempt=each.victim, queue=queue, **why)
+
+    def ganged(self, change: GangChanged, run: Run | None) -> None:
+        """Tell what Volcano says of a gang."""
+        named = _named(run) if run is not None else {"workflow_id": change.workflow_uid}
+        named |= {"queue": change.queue, "gang": change.gang, "size": str(change.size)}
+        _say("gang changed", **named, was=change.was, phase=change.phase, why=change.why)
 
     def turned(self, commit: float, turn: float) -> None:
         """Look for gangs and queues that are not as they were."""

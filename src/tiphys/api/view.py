@@ -11,7 +11,7 @@ from tiphys.api.envelope import instant
 from tiphys.control.task import requests_of
 from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.errors import InvalidInputError, NotFoundError
-from tiphys.ports import LOCAL, SCHEDULER_LABEL
+from tiphys.ports import LOCAL, SCHEDULER_LABEL, VOLCANO
 from tiphys.service.submission import CREATED_BY, DESCRIPTION, NAME_LABEL
 from tiphys.spec import model
 from tiphys.store import NodeRow, WorkflowSummary
@@ -71,7 +71,11 @@ def summary(row: WorkflowSummary) -> dict[str, Any]:
 
 def queue_of(row: WorkflowSummary) -> str | None:
     """Give the id of the queue that a workflow is in."""
-    return f"q-{row.queue}" if row.queue else None
+    if not row.queue:
+        return None
+    # Queues of others than our own scheduler say whose they are (``service.queue_desk``).
+    whose = row.labels.get(SCHEDULER_LABEL, "")
+    return f"q-{whose}:{row.queue}" if whose == VOLCANO else f"q-{row.queue}"
 
 
 def details(
@@ -232,7 +236,7 @@ def waiting_for(node: Node) -> str | None:
     if status is not None and status.waiting:
         return f"lock {status.waiting}"
     if node.ours.held:
-        return "parallelism of the workflow"
+        return "the release of its layer" if node.message else "parallelism of the workflow"
     if node.ours.wake_at is not None:
         return f"retry at {instant(node.ours.wake_at)}"
     if node.ours.attempt and not node.ours.admitted:

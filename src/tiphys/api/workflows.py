@@ -25,7 +25,7 @@ from tiphys.engine import event as ev
 from tiphys.errors import ConflictError, NotFoundError
 from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
 from tiphys.service.access import Identity, Role
-from tiphys.service.queues import name_of
+from tiphys.service.queue_desk import name_of
 from tiphys.service.submission import CREATED_BY, DESCRIPTION, QUEUE, Order
 from tiphys.spec import model
 from tiphys.store import WorkflowFilter, WorkflowRow
@@ -66,7 +66,7 @@ async def submit(
 ) -> Response:
     """Take a workflow in. With an ``Idempotency-Key`` the same request is taken in only once."""
     project = await find_project(context, who, body.project_id)
-    order = _order(body, who, project, _queue(context, body.queue_id))
+    order = _order(body, who, project, await _queue(context, body.queue_id, body.scheduler))
     if idempotency_key is None:
         taken = await context.intake.submit(order)
     else:
@@ -84,10 +84,11 @@ async def submit(
     return answer(data, status=201)
 
 
-def _queue(context: ApiContext, key: str | None) -> str:
+async def _queue(context: ApiContext, key: str | None, scheduler: str | None) -> str:
     """Give the name of the queue that is asked for, "" for none."""
+    wanted = scheduler or context.config.scheduler.default
     try:
-        return context.queues.check(key) if key else ""
+        return await context.queues.choose(key, wanted) if key else ""
     except NotFoundError as error:
         raise RequestError(
             "invalid_input", str(error), [{"path": "queue_id", "message": str(error)}]
@@ -99,7 +100,7 @@ def _order(body: Submit, who: Identity, project: str, queue: str) -> Order:
     annotations["tiphys.dev/estimated-cpu"] = body.estimated_cpu or ""
     annotations["tiphys.dev/estimated-memory"] = body.estimated_memory or ""
     labels = dict(body.labels)
-    if body.scheduler != LOCAL:
+    if body.scheduler is not None:
         labels[SCHEDULER_LABEL] = body.scheduler
     return Order(
         project=project,
@@ -183,8 +184,9 @@ def list_workflows(
     rows = context.store.workflows(
         wanted, limit=limit, offset=(page - 1) * limit, newest_first=filters.newest_first
     )
-    total = _counts.count(context.store, wanted, len(rows), (page - 1) * limit, limit)
-    return answer([summary(row) for row in rows], pagination=page_of(total, page, limit))
+    total, exact = _counts.count(context.store, wanted, len(rows), (page - 1) * limit, limit)
+    place = page_of(total, page, limit, at_least=not exact)
+    return answer([summary(row) for row in rows], pagination=place)
 
 
 def node_views(context: ApiContext, row: WorkflowRow) -> NodeViews:

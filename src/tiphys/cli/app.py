@@ -57,10 +57,6 @@ COMMANDS: Mapping[str, Entry] = {
 }
 
 
-HERE_ONLY = frozenset({"queue", "backup"})
-"""Commands that a server elsewhere cannot be asked for yet: they must not change the wrong one."""
-
-
 class LazyGroup(click.Group):
     """Loads a command's module when the command is used, not before."""
 
@@ -80,8 +76,6 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             ctx.fail(f"there is no command {args[0]!r}.{_suggestion(args[0])}")
-        if args and args[0] in HERE_ONLY and os.environ.get("TIPHYS_SERVER"):
-            ctx.fail(f"`tiphys {args[0]}` knows the local server only: unset TIPHYS_SERVER.")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:

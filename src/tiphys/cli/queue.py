@@ -1,6 +1,7 @@
 """``tiphys queue``: the queues that workflows wait in.
 
-Each subcommand asks the server of the data directory; with none running it works on the store.
+Each subcommand asks the server of the data directory; with none running it works on the store. With
+``--server`` it asks one elsewhere (`cli.remote_queue`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import Any, TypeVar
 import click
 
 from tiphys.cli.inputs import data_folder, read_files, settings
+from tiphys.cli.names import elsewhere, server_option
 from tiphys.core.duration import format_duration, parse_duration_or_seconds
 from tiphys.errors import ConflictError, InvalidInputError
+from tiphys.ports import LOCAL, VOLCANO
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FORMS = click.Choice(["json", "yaml", "wide", "name"])
@@ -29,6 +32,25 @@ _OURS = frozenset({"effective", "source", "workflows", "children", "used", "larg
 """What is shown of a queue besides its definition."""
 _NAME = click.argument("name", metavar="QUEUE")
 _NAMES = click.argument("names", nargs=-1, required=True, metavar="QUEUE…")
+_WHOSE = "tiphys.queue.scheduler"
+
+
+def _chosen(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    context.find_root().meta[_WHOSE] = value
+
+
+def _whose(command: F) -> F:
+    """Take ``--scheduler`` and ``--server``: whose queues, and where."""
+    chosen = click.option(
+        "--scheduler",
+        type=click.Choice([LOCAL, VOLCANO]),
+        expose_value=False,
+        callback=_chosen,
+        help="Whose queues: Tiphys' own, or those of the cluster's Volcano.",
+    )
+    return server_option(chosen(command))
+
+
 _OUTPUT = click.option("-o", "--output", "form", type=_FORMS, help="Another form.")
 
 
@@ -39,8 +61,16 @@ def command() -> None:
 
 def _ask(op: str, **arguments: Any) -> Any:
     """Have it done by the server, or here where there is none."""
+    remote = elsewhere()
+    if remote is not None:
+        from tiphys.cli.remote_queue import ask  # noqa: PLC0415
+
+        whose = click.get_current_context().find_root().meta.get(_WHOSE)
+        return ask(remote.client, op, arguments, whose or "")
     from tiphys.control.door import knock  # noqa: PLC0415
 
+    if _is_volcano():
+        return _ask_volcano(op, arguments)
     caller = knock(data_folder())
     if caller is not None:
         try:
@@ -63,10 +93,40 @@ def _ask(op: str, **arguments: Any) -> Any:
     )
 
 
+def _is_volcano() -> bool:
+    given = click.get_current_context().find_root().meta.get(_WHOSE)
+    return (given or settings().scheduler.default) == VOLCANO
+
+
+def _ask_volcano(op: str, arguments: Mapping[str, Any]) -> Any:
+    """The same for the cluster's queues: a server that is up has the right to them, perhaps."""
+    from tiphys.control.door import knock  # noqa: PLC0415
+
+    caller = knock(data_folder())
+    if caller is not None:
+        try:
+            return caller.ask(f"{VOLCANO}-{op}", **arguments)
+        finally:
+            caller.close()
+    import asyncio  # noqa: PLC0415
+
+    from tiphys.control.volcano_queues import VolcanoQueues, perform_volcano  # noqa: PLC0415
+
+    async def perform() -> Any:
+        queues = VolcanoQueues(settings().kubernetes)
+        try:
+            return await perform_volcano(queues, op, arguments)
+        finally:
+            await queues.close()
+
+    return asyncio.run(perform())
+
+
 # --- looking --------------------------------------------------------------------------------
 
 
 @command.command("list")
+@_whose
 @_OUTPUT
 def list_queues(form: str | None) -> None:
     """List all queues, those below others indented."""
@@ -75,6 +135,7 @@ def list_queues(form: str | None) -> None:
 
 @command.command("get")
 @_NAMES
+@_whose
 @_OUTPUT
 def get_queues(names: tuple[str, ...], form: str | None) -> None:
     """Show QUEUE…: limits, state, what it uses and who waits."""
@@ -105,7 +166,7 @@ def _rows(queues: Sequence[Mapping[str, Any]], *, wide: bool) -> list[list[str]]
     rows = []
     for queue in queues:
         depth[queue["name"]] = level = depth.get(queue["parent"], -1) + 1
-        live = queue["workflows"]
+        live = queue.get("workflows") or {"waiting": "-", "running": "-"}
         row = [
             "  " * level + queue["name"],
             queue["effective"],
@@ -184,6 +245,7 @@ def _definition(command: F) -> F:
 @click.argument("name", metavar="QUEUE", required=False)
 @click.option("--preset", help="Begin from interactive, batch or analytics.")
 @click.option("-f", "--file", help="Create all queues of a plan or of Volcano manifests.")
+@_whose
 @_definition
 def create(name: str | None, preset: str | None, file: str | None, **given: Any) -> None:
     """Create QUEUE, or all queues of a file."""
@@ -199,6 +261,7 @@ def create(name: str | None, preset: str | None, file: str | None, **given: Any)
 
 @command.command("update")
 @_NAME
+@_whose
 @_definition
 def update(name: str, **given: Any) -> None:
     """Change QUEUE; what is not named stays. Takes effect at once."""
@@ -211,6 +274,7 @@ def update(name: str, **given: Any) -> None:
 
 @command.command("open")
 @_NAMES
+@_whose
 def open_queues(names: tuple[str, ...]) -> None:
     """Let QUEUE… start work."""
     for name in names:
@@ -219,6 +283,7 @@ def open_queues(names: tuple[str, ...]) -> None:
 
 @command.command("close")
 @_NAMES
+@_whose
 def close_queues(names: tuple[str, ...]) -> None:
     """Let nothing new start in QUEUE…; what runs goes on."""
     for name in names:
@@ -227,6 +292,7 @@ def close_queues(names: tuple[str, ...]) -> None:
 
 @command.command("delete")
 @_NAMES
+@_whose
 def delete(names: tuple[str, ...]) -> None:
     """Delete QUEUE…; one with unfinished workflows is kept."""
     for name in names:

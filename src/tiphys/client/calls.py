@@ -247,9 +247,24 @@ def list_objects(
 # --- queues -------------------------------------------------------------------------------------
 
 
-def list_queues() -> Call[list[model.Queue]]:
-    """List queues."""
-    return Call("GET", "/queues", list[model.Queue])
+def list_queues(*, scheduler: str = "") -> Call[list[model.Queue]]:
+    """List queues: all, or those of one scheduler."""
+    return Call("GET", _query("/queues", {"scheduler": scheduler}), list[model.Queue])
+
+
+def get_queue(key: str) -> Call[model.Queue]:
+    """Show a queue."""
+    return Call("GET", f"/queues/{quote(key, safe='')}", model.Queue)
+
+
+def open_queue(key: str) -> Call[model.Queue]:
+    """Let work into a queue."""
+    return Call("POST", f"/queues/{quote(key, safe='')}/open", model.Queue)
+
+
+def close_queue(key: str) -> Call[model.Queue]:
+    """Let nothing new into a queue."""
+    return Call("POST", f"/queues/{quote(key, safe='')}/close", model.Queue)
 
 
 def make_queue(name: str, **fields: Any) -> Call[model.Queue]:
@@ -265,6 +280,38 @@ def change_queue(key: str, **fields: Any) -> Call[model.Queue]:
 def delete_queue(key: str) -> Call[None]:
     """Remove a queue."""
     return Call("DELETE", f"/queues/{quote(key, safe='')}")
+
+
+def list_queue_plans(*, scheduler: str = "") -> Call[list[dict[str, Any]]]:
+    """List queues in the words of a queue plan."""
+    return Call("GET", _query("/queue-plans", {"scheduler": scheduler}), list[dict[str, Any]])
+
+
+def get_queue_plan(name: str, *, scheduler: str = "") -> Call[dict[str, Any]]:
+    """Show a queue in the words of a queue plan."""
+    path = _query(f"/queue-plans/{quote(name, safe='')}", {"scheduler": scheduler})
+    return Call("GET", path, dict[str, Any])
+
+
+def put_queue_plan(
+    name: str, plan: Mapping[str, Any], *, new: bool = False, scheduler: str = ""
+) -> Call[dict[str, Any]]:
+    """Have a queue be what a plan says; ``new`` refuses one that is there."""
+    values = {"scheduler": scheduler, "new": "true" if new else ""}
+    path = _query(f"/queue-plans/{quote(name, safe='')}", values)
+    return Call("PUT", path, dict[str, Any], plan)
+
+
+def set_queue_plan_state(name: str, state: str, *, scheduler: str = "") -> Call[dict[str, Any]]:
+    """``open`` or ``close`` a queue."""
+    path = _query(f"/queue-plans/{quote(name, safe='')}/{state}", {"scheduler": scheduler})
+    return Call("POST", path, dict[str, Any])
+
+
+def delete_queue_plan(name: str, *, scheduler: str = "") -> Call[None]:
+    """Remove a queue."""
+    path = _query(f"/queue-plans/{quote(name, safe='')}", {"scheduler": scheduler})
+    return Call("DELETE", path)
 
 
 def get_queue_status(key: str) -> Call[model.QueueStatus]:

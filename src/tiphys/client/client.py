@@ -20,6 +20,9 @@ from tiphys.errors import NotFoundError, UnauthenticatedError
 
 T = TypeVar("T")
 TIMEOUT = 60.0
+PATIENCE = 3600.0
+"""Seconds for what has to copy a whole store first."""
+_PIECE = 1 << 20
 _update = msgspec.json.Decoder(Update).decode
 _line = msgspec.json.Decoder(LogLine).decode
 _CLOSED = {4401: UnauthenticatedError, 4404: NotFoundError}
@@ -46,6 +49,17 @@ class Client:
             for line in response:
                 yield _line(line)
 
+    def backup(self) -> Iterator[bytes]:
+        """Yield a copy of the server's store, piece by piece; raise where it does not come whole.
+
+        The server makes the copy before it sends any of it, which may take minutes.
+        """
+        with self._streamed("/backup", timeout=PATIENCE) as response:
+            while piece := response.read(_PIECE):
+                yield piece
+            if response.length:
+                raise AnswerError("the copy was cut off; nothing of it was kept")
+
     def watch(self, workflow: str) -> Iterator[Update]:
         """Yield the state of a workflow and what changes, to its end."""
         from websockets.exceptions import ConnectionClosed  # noqa: PLC0415
@@ -60,8 +74,10 @@ class Client:
                 check_close(stream.protocol.close_code, stream.protocol.close_reason)
 
     @contextmanager
-    def _streamed(self, path: str) -> Iterator[http.client.HTTPResponse]:
-        response, connection = self._transport.open("GET", path, None, {})
+    def _streamed(
+        self, path: str, timeout: float | None = None
+    ) -> Iterator[http.client.HTTPResponse]:
+        response, connection = self._transport.open("GET", path, None, {}, timeout)
         try:
             if response.status >= 400:
                 raise error_of(response.status, response.read())

@@ -220,6 +220,9 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     quota: dict[str, str] = {}
     parent: str = ""
     max_parallel: int | None = None
+    guarantee: dict[str, str] | None = None
+    capability: dict[str, str] | None = None
+    reclaimable: bool = True
     created_at: datetime | None = None
 
 
@@ -245,6 +248,8 @@ class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
     available: dict[str, str]
     stats: dict[str, int]
     waiting: list[Waiting]
+    pod_groups: dict[str, int] | None = None
+    """Of a queue of Volcano: pod groups by phase."""
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

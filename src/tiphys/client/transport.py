@@ -81,6 +81,7 @@ class Transport:
         path: str,
         body: Mapping[str, Any] | None,
         headers: Mapping[str, str],
+        timeout: float | None = None,
     ) -> tuple[http.client.HTTPResponse, http.client.HTTPConnection]:
         """Send a request and give the answer as it begins to come."""
         sent = {**self.headers, **headers}
@@ -90,6 +91,8 @@ class Transport:
             sent["Content-Type"] = "application/json"
         while True:
             connection, used = self._connection()
+            if timeout is not None:
+                _wait_longer(connection, timeout)
             try:
                 connection.request(method, _whole(path), raw, sent)
                 return connection.getresponse(), connection
@@ -117,6 +120,12 @@ class Transport:
         """Close what is kept."""
         while self._idle:
             self._idle.pop().close()
+
+
+def _wait_longer(connection: http.client.HTTPConnection, timeout: float) -> None:
+    connection.timeout = timeout
+    if connection.sock is not None:
+        connection.sock.settimeout(timeout)
 
 
 def _whole(path: str) -> str:

@@ -16,11 +16,11 @@ from tiphys.engine import event as ev
 from tiphys.engine.node import NodeType, Phase
 from tiphys.engine.run import Run
 from tiphys.ports import (
-    DISPATCHED,
     Dispatch,
     Dispatcher,
     Instruction,
     Mirrored,
+    is_dispatched,
 )
 from tiphys.spec import model
 
@@ -29,7 +29,7 @@ replace = msgspec.structs.replace
 
 def is_abroad(run: Run) -> bool:
     """Whether a run is driven by somebody else."""
-    return scheduler_of(run) in DISPATCHED
+    return is_dispatched(run.workflow.metadata.labels)
 
 
 def order_of(run: Run, event: ev.Event) -> Dispatch | Instruction | None:
@@ -59,7 +59,13 @@ def order_of(run: Run, event: ev.Event) -> Dispatch | Instruction | None:
 
 
 def _instruction(run: Run, verb: str) -> Instruction:
-    return Instruction(uid=run.uid, name=run.name, namespace=run.namespace, verb=verb)
+    return Instruction(
+        uid=run.uid,
+        name=run.name,
+        namespace=run.namespace,
+        verb=verb,
+        scheduler=scheduler_of(run),
+    )
 
 
 def _whole(run: Run) -> model.Workflow:
@@ -108,13 +114,13 @@ def _end_the_rest(run: Run, news: Mirrored) -> None:
 class Abroad:
     """The part of the loop that has to do with such runs.
 
-    The dispatcher is made when the first workflow for it comes. Orders are gathered in a turn and
-    performed after its commit.
+    The dispatcher of a scheduler is made when the first workflow for it comes. Orders are gathered
+    in a turn and performed after its commit.
     """
 
-    def __init__(self, make: Callable[[], Dispatcher] | None = None) -> None:
+    def __init__(self, make: Callable[[str], Dispatcher] | None = None) -> None:
         self._make = make
-        self._dispatcher: Dispatcher | None = None
+        self._dispatchers: dict[str, Dispatcher] = {}
         self._ring: Callable[[], None] = lambda: None
         self._news: deque[Mirrored] = deque()
         self._orders: list[Dispatch | Instruction] = []
@@ -147,12 +153,24 @@ class Abroad:
         orders, self._orders = self._orders, []
         if not orders:
             return
-        if self._dispatcher is None:
+        for scheduler in dict.fromkeys(each.scheduler for each in orders):
+            dispatcher = await self._of(scheduler)
+            own = [each for each in orders if each.scheduler == scheduler]
+            await dispatcher.dispatch([each for each in own if isinstance(each, Dispatch)])
+            await dispatcher.instruct([each for each in own if isinstance(each, Instruction)])
+
+    async def _of(self, scheduler: str) -> Dispatcher:
+        if scheduler not in self._dispatchers:
             assert self._make is not None
-            self._dispatcher = self._make()
-            await self._dispatcher.open(self._hear)
-        await self._dispatcher.dispatch([each for each in orders if isinstance(each, Dispatch)])
-        await self._dispatcher.instruct([each for each in orders if isinstance(each, Instruction)])
+            self._dispatchers[scheduler] = self._make(scheduler)
+            await self._dispatchers[scheduler].open(self._hear)
+        return self._dispatchers[scheduler]
+
+    def clear(self, order: Instruction) -> None:
+        """Have what was made for a run that has ended removed there."""
+        if self._make is not None:
+            self._orders.append(order)
+            self._ring()
 
     def _hear(self, news: Sequence[Mirrored]) -> None:
         self._news.extend(news)
@@ -160,5 +178,6 @@ class Abroad:
 
     async def close(self) -> None:
         """Let go; the workflows go on."""
-        if self._dispatcher is not None:
-            await self._dispatcher.close()
+        await self.perform()
+        for dispatcher in self._dispatchers.values():
+            await dispatcher.close()

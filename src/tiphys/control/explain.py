@@ -17,6 +17,7 @@ import msgspec
 from tiphys.control.locks import LockTable
 from tiphys.control.recover import load
 from tiphys.control.task import attempt_id
+from tiphys.engine.leaf import awaits_release
 from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.run import Run
@@ -136,6 +137,8 @@ def _own_reason(run: Run, node: Node, holders: Holders) -> Reason | None:
     status = node.synchronization_status
     if status is not None and status.waiting:
         return LockHeld(status.waiting, tuple(holders.get(status.waiting, ())))
+    if awaits_release(run, node):
+        return Paused(None)
     if node.ours.held:
         return ParallelismReached(run.spec.parallelism)
     if node.type is NodeType.SUSPEND:

@@ -21,12 +21,14 @@ from typing import Any
 
 import msgspec
 
-from tiphys.config import Config
+from tiphys.config import Config, SchedulerSettings
 from tiphys.control.abroad import Abroad
 from tiphys.control.artifact import Artifacts
+from tiphys.control.choice import FELL_BACK, choose
 from tiphys.control.door import Handler
+from tiphys.control.flowchoice import settle_controller
 from tiphys.control.garbage import Garbage
-from tiphys.control.leftover import Leftovers
+from tiphys.control.leftover import Leftovers, clearing
 from tiphys.control.loop import Control
 from tiphys.control.planning import Planning
 from tiphys.control.queues import Queues
@@ -42,7 +44,7 @@ from tiphys.engine.lifecycle import begin
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import NameTakenError
-from tiphys.ports import Dispatcher, Runtime
+from tiphys.ports import VOLCANO, Dispatcher, Runtime
 from tiphys.runtimes.inline import InlineRuntime
 from tiphys.runtimes.local import LocalRuntime
 from tiphys.runtimes.router import RouterRuntime
@@ -110,6 +112,10 @@ class Host:
         garbage: Garbage,
     ) -> None:
         self.data = data
+        self.schedulers = SchedulerSettings()
+        """Where workflows run that name no place, and which places there are."""
+        self.cluster_namespace = ""
+        """Where things are made on a cluster; else in the workflow's own namespace."""
         self.garbage = garbage
         self.unread = 0
         """How many unfinished workflows could not be read when they were to be taken up."""
@@ -121,7 +127,7 @@ class Host:
         self.control = control
         self.clock = SystemClock()
         self._ledger = ledger
-        self._leftovers = Leftovers(data, ledger.store, control.ended)
+        self._leftovers = Leftovers(data, ledger.store, control.ended, control.clear)
         control.show_to(self._leftovers)
         self._loop: asyncio.Task[None] | None = None
 
@@ -154,13 +160,13 @@ class Host:
             raise self.control.full
         self._check_name(submission.workflow.metadata)
         now = self.clock.now()
-        run = begin(
-            submission.workflow, submission.spec, library, uid=str(uuid.uuid4()), created_at=now
-        )
-        row = row_of(
-            run, manifest=submission.workflow, library=freeze(library), source=submission.source
-        )
+        workflow, fallen = choose(submission.workflow, self.schedulers)
+        workflow = settle_controller(workflow, self.cluster_namespace)
+        run = begin(workflow, submission.spec, library, uid=str(uuid.uuid4()), created_at=now)
+        row = row_of(run, manifest=workflow, library=freeze(library), source=submission.source)
         self._ledger.submit(row)
+        if fallen:
+            self.control.tell(run, FELL_BACK, fallen)
         self.garbage.promise(row, at=now)
         self.control.add(run)
         if nodes:
@@ -221,6 +227,9 @@ class Host:
         """
         await self.garbage.release(row, abandon=abandon, at=self.clock.now())
         self.garbage.drop(row.uid)
+        order = clearing(row.uid, row.name, row.namespace, row.labels)
+        if order is not None:
+            self.control.clear(order)
         self._ledger.delete(row.uid)
         await self.control.settle()
         await self._ledger.sweep()
@@ -304,7 +313,12 @@ async def hosting(
         inline = InlineRuntime(
             resources=resources, artifacts=artifacts, allow=config.egress.get("allow", ())
         )
-        runtime = RouterRuntime(local, inline, partial(_make_cluster, data, config, artifacts))
+        runtime = RouterRuntime(
+            local,
+            inline,
+            partial(_make_cluster, data, config, artifacts),
+            partial(_make_volcano, data, config),
+        )
         capacity = machine_capacity(config)
         queues = Queues(store, config.queue_list(), capacity)
         tree, warning = queues.tree()
@@ -322,6 +336,8 @@ async def hosting(
         garbage = Garbage(store, ledger, artifacts, settle=control.settle, note=watcher.note)
         control.show_to(garbage)
         host = Host(data, ledger, control, resources=resources, queues=queues, garbage=garbage)
+        host.schedulers = config.scheduler
+        host.cluster_namespace = config.kubernetes.namespace
         await asyncio.to_thread(artifacts.sweep, host.clock.now())
         await control.open()
         if local.notice:
@@ -343,8 +359,19 @@ def _make_cluster(data: Path, config: Config, artifacts: Artifacts) -> Runtime:
     )
 
 
-def _make_dispatcher(data: Path, config: Config) -> Dispatcher:
-    """Give what hands workflows to the Argo controller of a cluster."""
+def _make_volcano(data: Path, config: Config) -> Runtime:
+    """Give the runtime of Jobs that are Volcano's own; loaded only where there are some."""
+    from tiphys.runtimes.volcano_runtime import VolcanoRuntime  # noqa: PLC0415
+
+    return VolcanoRuntime(data, config=config.kubernetes, local=config.local())
+
+
+def _make_dispatcher(data: Path, config: Config, scheduler: str) -> Dispatcher:
+    """Give what hands workflows to a controller of a cluster: Argo's, or Volcano's for flows."""
+    if scheduler == VOLCANO:
+        from tiphys.dispatch.volcano import VolcanoDispatcher  # noqa: PLC0415
+
+        return VolcanoDispatcher(data, config.kubernetes)
     from tiphys.dispatch.argo import ArgoDispatcher  # noqa: PLC0415
 
     return ArgoDispatcher(data, config.kubernetes)

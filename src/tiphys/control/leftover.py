@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
+from tiphys.ports import SCHEDULER_LABEL, VOLCANO, Instruction, is_dispatched
 from tiphys.store import Store, WorkflowFilter
 
 LABEL = "tiphys.dev/job-retain"
@@ -21,6 +22,7 @@ LABEL = "tiphys.dev/job-retain"
 GRACE = 10.0
 """Seconds for those who follow the logs to see their end."""
 _STEP = 500
+_KIND = "tiphys.dev/kind"
 
 
 def goes(labels: Mapping[str, str], phase: str) -> bool:
@@ -34,19 +36,41 @@ def remove_files(data: Path, uids: Iterable[str]) -> None:
         shutil.rmtree(data / "attempts" / uid, ignore_errors=True)
 
 
+def clearing(
+    uid: str, name: str, namespace: str, labels: Mapping[str, str]
+) -> Instruction | None:
+    """Give the order to remove what Volcano keeps of a flow or Job; None where there is nothing."""
+    if labels.get(SCHEDULER_LABEL) != VOLCANO or _KIND not in labels:
+        return None
+    return Instruction(
+        uid=uid, name=name, namespace=namespace, verb="delete", scheduler=VOLCANO
+    )
+
+
 class Leftovers:
     """Removes them for one host; a watcher of its loop."""
 
-    def __init__(self, data: Path, store: Store, ended: Callable[[str], Awaitable[None]]) -> None:
-        self._data, self._store, self._ended = data, store, ended
+    def __init__(
+        self,
+        data: Path,
+        store: Store,
+        ended: Callable[[str], Awaitable[None]],
+        clear: Callable[[Instruction], None],
+    ) -> None:
+        self._data, self._store, self._ended, self._clear = data, store, ended, clear
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- control.loop.Watcher -------------------------------------------------------------
 
     def workflow(self, run: Run) -> None:
         """See that a run has ended."""
-        if run.ended and goes(run.workflow.metadata.labels, run.phase):
+        labels = run.workflow.metadata.labels
+        if run.ended and goes(labels, run.phase):
             self._begin(self._remove(run.uid))
+            order = clearing(run.uid, run.name, run.namespace, labels)
+            # Volcano's own controller removes the Jobs of flows that it drives.
+            if order is not None and not is_dispatched(labels):
+                self._clear(order)
 
     def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
         """See nothing."""

@@ -20,6 +20,7 @@ from tiphys.control.planning import Planning
 from tiphys.control.record import Ledger
 from tiphys.control.task import attempt_id, make_task
 from tiphys.control.turn import Attempt, Observer, Turn, Watcher, end_of, event_of
+from tiphys.control.waits import Waits
 from tiphys.core.clock import Clock
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
@@ -29,9 +30,12 @@ from tiphys.engine.run import Run
 from tiphys.errors import InvalidInputError, StoreError, StoreFullError
 from tiphys.ports import (
     AttemptId,
+    GangChanged,
     Runtime,
     RuntimeEvent,
     TaskEnded,
+    TaskStarted,
+    TaskWaits,
 )
 from tiphys.scheduling import QueueTree, Scheduler
 from tiphys.store import EventRow
@@ -64,6 +68,7 @@ class Control:
         self._onlookers: list[Watcher] = []
         self._observers: list[Observer] = []
         self._locks = LockTable()
+        self._waits = Waits()
         self._inbox: deque[tuple[str, ev.Event]] = deque()
         self._results: deque[RuntimeEvent] = deque()
         self._abroad = abroad or Abroad()
@@ -166,7 +171,17 @@ class Control:
         run = self.runs.get(uid)
         if run is None:
             return []
-        return self._planning.explain(run, self.now(), lock_holders(self._locks, self.runs))
+        rows = self._planning.explain(run, self.now(), lock_holders(self._locks, self.runs))
+        return self._waits.told(run, rows, attempt_id)
+
+    def tell(self, run: Run, kind: str, text: str) -> None:
+        """Note something about a run that people should know."""
+        self._ledger.note(EventRow(uid=run.uid, at=self.now(), kind=kind, text=text))
+        self._watcher.note(f"{run.name}: {text}")
+
+    def clear(self, order: Instruction) -> None:
+        """Have what a cluster keeps of a run that has ended removed."""
+        self._abroad.clear(order)
 
     def now(self) -> float:
         """Tell the time."""
@@ -273,6 +288,11 @@ class Control:
 
     def _translate(self, result: RuntimeEvent) -> None:
         """Turn news of a task into an event of its run."""
+        if isinstance(result, TaskWaits | GangChanged):
+            self._note_wait(result)
+            return
+        if isinstance(result, TaskStarted | TaskEnded):
+            self._waits.forget(result.id)
         attempt = self._attempts.get(result.id)
         if attempt is None:
             if isinstance(result, TaskEnded):
@@ -284,6 +304,14 @@ class Control:
         self._release(result.id)
         self._turn.ended.append(result.id)
         self._inbox.append((attempt.run.uid, self._end(result, attempt)))
+
+    def _note_wait(self, result: TaskWaits | GangChanged) -> None:
+        row = self._waits.take(result)
+        if row is not None and row.uid in self.runs:
+            self._ledger.note(row)
+        if isinstance(result, GangChanged) and result.news:
+            for observer in self._observers:
+                observer.ganged(result, self.runs.get(result.workflow_uid))
 
     def _end(self, result: TaskEnded, attempt: Attempt) -> ev.Event:
         run, node, number = attempt.run, attempt.command.node, attempt.command.attempt

@@ -6,6 +6,7 @@ The loop opens the gate (``scheduling.gate``) with ``choice_of`` once for each r
 
 from __future__ import annotations
 
+from tiphys.control.choice import has_fallen_back
 from tiphys.control.foresight import Foresight
 from tiphys.control.task import attempt_id, layer_of, requests_of, scheduler_of
 from tiphys.engine import command as cm
@@ -28,7 +29,7 @@ def choice_of(run: Run, *, queue: str = "", unit: str = "") -> Choice:
 
     Raises InvalidInputError where these make no sense: the run cannot begin.
     """
-    if scheduler_of(run) != LOCAL:
+    if not _uses_own_queues(run):
         # The queue that it names is one of the cluster's.
         queue = DEFAULT
     pods = run.spec.pod_metadata or model.Metadata()
@@ -43,6 +44,10 @@ def choice_of(run: Run, *, queue: str = "", unit: str = "") -> Choice:
         priority=priority,
         classes=run.library.priority_classes,
     )
+
+
+def _uses_own_queues(run: Run) -> bool:
+    return scheduler_of(run) == LOCAL and not has_fallen_back(run.annotations)
 
 
 def foresight_of(run: Run, memory: Memory) -> Foresight:
@@ -71,7 +76,7 @@ def facts_of(
         gang=_gang(command.gang),
         expected_seconds=None if memory is None else memory.seconds(estimate_key(run, node)),
         rank=0.0 if foresight is None else foresight.rank(node),
-        queue=_own_queue(template.metadata) if scheduler_of(run) == LOCAL else "",
+        queue=_own_queue(template.metadata) if _uses_own_queues(run) else "",
         priority=_own_priority(run, template),
     )
 

@@ -27,7 +27,7 @@ from tiphys.engine.resubmit import Memoized, plan_resubmit
 from tiphys.engine.run import Run
 from tiphys.engine.selector import parse_selector
 from tiphys.errors import ConflictError, InvalidInputError
-from tiphys.ports import DISPATCHED, SCHEDULER_LABEL
+from tiphys.ports import CONTROLLER_LABEL, is_dispatched
 from tiphys.spec import model
 from tiphys.spec.library import Library
 from tiphys.spec.merge import resolve_spec
@@ -123,6 +123,9 @@ class Service:
         """Have nothing new started."""
         row = self._host.store.workflow(key, namespace=namespace)
         self._live(row)
+        if is_dispatched(row.labels) and CONTROLLER_LABEL in row.labels:
+            message = f"{row.name} is driven by Volcano's own controller, which cannot suspend"
+            raise ConflictError(message)
         return await self._send(row, ev.RunSuspended(at=self._host.clock.now()))
 
     async def resume(
@@ -145,7 +148,7 @@ class Service:
             nodes = tuple(node.id for node in pauses)
             if not nodes:
                 raise ConflictError(f"no pause of {row.name} matches {node_selector!r}")
-        if row.labels.get(SCHEDULER_LABEL) not in DISPATCHED:
+        if not is_dispatched(row.labels):
             _check_supplied(pauses, parameters)
         event = ev.RunResumed(
             at=self._host.clock.now(), nodes=nodes, outputs=dict(parameters), message=message
@@ -177,7 +180,7 @@ class Service:
                     f"workflow {row.name} has not ended: only ended ones are retried"
                 )
             await self._host.control.ended(row.uid)  # Its last processes are on their way out.
-        if row.labels.get(SCHEDULER_LABEL) in DISPATCHED:
+        if is_dispatched(row.labels):
             message = f"workflow {row.name} ran elsewhere: resubmit it, or retry it there"
             raise ConflictError(message)
         await self._host.garbage.finished(row.uid)

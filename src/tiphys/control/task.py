@@ -14,7 +14,8 @@ from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType
 from tiphys.engine.run import Run
 from tiphys.errors import InvalidInputError
-from tiphys.ports import LOCAL, SCHEDULER_LABEL, VOLCANO, AttemptId, Task
+from tiphys.kueue import label
+from tiphys.ports import K8S_NATIVE, LOCAL, SCHEDULER_LABEL, VOLCANO, AttemptId, Task
 from tiphys.scheduling import Resources, Work, WorkId, clamp
 from tiphys.scheduling.admission import queue_of
 from tiphys.spec import model
@@ -61,8 +62,29 @@ def make_task(run: Run, command: StartNode, now: float) -> Task:
         retried=(template.retry_strategy or run.spec.retry_strategy) is not None,
         claims=_claims(run) if scheduler != LOCAL else (),
         pod=_pod_fields(run.spec) if scheduler != LOCAL else {},
+        gates=gates_of(run) if scheduler == K8S_NATIVE else (),
+        job_labels=job_labels_of(run) if scheduler == K8S_NATIVE else {},
         pod_name=node.ours.pod,
     )
+
+
+def has_queue_there(run: Run) -> bool:
+    """Whether a run of our engine waits in a queue of Kueue's on its cluster."""
+    return scheduler_of(run) == K8S_NATIVE and bool(run.labels.get(label.QUEUE))
+
+
+def gates_of(run: Run) -> tuple[str, ...]:
+    """Give the gates of a run's pods: ours, where groups of them are admitted (docs/kueue.md)."""
+    by_pod = run.annotations.get(label.UNIT) == "pod"
+    is_gated = run.labels.get(label.QUEUE) and not by_pod and not run.spec.suspend_by_steps
+    return (label.GATE,) if is_gated else ()
+
+
+def job_labels_of(run: Run) -> dict[str, str]:
+    """Give what has Kueue itself admit a run's Jobs one by one: the unit ``pod``."""
+    if run.annotations.get(label.UNIT) != "pod" or run.spec.suspend_by_steps:
+        return {}
+    return {key: run.labels[key] for key in (label.QUEUE, label.PRIORITY) if run.labels.get(key)}
 
 
 def _queue(run: Run, template: model.Template) -> str:

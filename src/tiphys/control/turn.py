@@ -10,7 +10,16 @@ from tiphys.engine import command as cm
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node, Phase
 from tiphys.engine.run import Run
-from tiphys.ports import AttemptId, Task, TaskEnded, TaskProgressed, TaskReady, TaskStarted
+from tiphys.ports import (
+    AttemptId,
+    GangChanged,
+    Task,
+    TaskEnded,
+    TaskProgressed,
+    TaskReady,
+    TaskSeen,
+    TaskStarted,
+)
 from tiphys.scheduling import Plan
 
 
@@ -35,6 +44,9 @@ class Observer(Protocol):
 
     def turned(self, commit: float, turn: float) -> None:
         """A turn is over: the seconds that its commit took, and all of it."""
+
+    def ganged(self, change: GangChanged, run: Run | None) -> None:
+        """A PodGroup has changed; the run is None where it is over."""
 
 
 @dataclass(slots=True)
@@ -63,17 +75,32 @@ class Attempt:
     """Why it is being stopped to make room."""
 
 
-def event_of(result: TaskStarted | TaskReady | TaskProgressed, attempt: Attempt) -> ev.Event:
+def event_of(
+    result: TaskStarted | TaskReady | TaskProgressed | TaskSeen, attempt: Attempt
+) -> ev.Event:
     """Turn news of a task that goes on into an event of its run."""
     node, number = attempt.command.node, attempt.command.attempt
     match result:
         case TaskStarted():
-            return ev.NodeStarted(at=result.at, node=node, attempt=number, host=result.host)
+            return ev.NodeStarted(
+                at=result.at, node=node, attempt=number, host=result.host, ip=result.ip
+            )
         case TaskReady():
             return ev.NodeReady(at=result.at, node=node, attempt=number, ip=result.ip)
         case TaskProgressed():
             progress = result.progress
             return ev.NodeProgressed(at=result.at, node=node, attempt=number, progress=progress)
+        case TaskSeen():
+            return ev.JobSeen(
+                at=result.at,
+                node=node,
+                attempt=number,
+                phase=result.phase,
+                retries=result.retries,
+                message=result.message,
+                pods=result.pods,
+                history=result.history,
+            )
 
 
 def end_of(result: TaskEnded, node: str, attempt: int) -> ev.NodeEnded:

@@ -32,6 +32,7 @@ class NodeStarted(_Event, frozen=True, kw_only=True):
     node: str
     attempt: int
     host: str = ""
+    ip: str = ""
 
 
 class NodeReady(_Event, frozen=True, kw_only=True):
@@ -69,6 +70,39 @@ class NodeEnded(_Event, frozen=True, kw_only=True):
     containers: tuple[ContainerEnded, ...] = ()
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
+
+
+class PodSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A pod of a Volcano Job, as its cluster tells of it."""
+
+    task: str
+    index: int
+    round: int = 0
+    """How many pods stood for the same replica before."""
+    number: int
+    """Its place among all pods of the Job, from 1: its logs are kept under it."""
+    name: str
+    phase: str
+    message: str = ""
+    host: str = ""
+    ip: str = ""
+    exit_code: str = ""
+    began_at: float | None = None
+    finished_at: float | None = None
+
+
+class JobSeen(_Event, frozen=True, kw_only=True):
+    """A Volcano Job that runs elsewhere looks like this now."""
+
+    node: str
+    attempt: int
+    phase: str
+    """Volcano's word."""
+    retries: int = 0
+    message: str = ""
+    pods: tuple[PodSeen, ...] = ()
+    history: tuple[tuple[str, float], ...] = ()
+    """Its phases and since when, as far as they are known there."""
 
 
 class NodePreempted(_Event, frozen=True, kw_only=True):
@@ -129,7 +163,9 @@ class RunResumed(_Event, frozen=True, kw_only=True):
     """The whole run, or the suspend nodes named, may go on."""
 
     nodes: tuple[str, ...] = ()
-    """Ids of suspend nodes; none: the run and all of its suspend nodes."""
+    """Ids of suspend nodes, or of nodes whose layer waits; none: the run and all of its pauses."""
+    pauses: bool = True
+    """Whether pauses of the run go on with it, where none is named."""
     outputs: Mapping[str, str] = {}
     """Values for supplied output parameters."""
     phase: str = "Succeeded"
@@ -144,6 +180,7 @@ Event = (
     | NodeProgressed
     | NodeEnded
     | NodePreempted
+    | JobSeen
     | LocksGranted
     | LocksAwaited
     | LocksRefused

@@ -75,12 +75,17 @@ def dispatch(run: Run, call: Call, prepared: Prepared, template: model.Template)
         if prepared.kind == "dag":
             return dag.start(run, call, prepared, template)
         if prepared.kind == "volcano_job":
-            from tiphys.engine import job  # noqa: PLC0415 - few runs have one
-
-            return job.start(run, call, prepared, template)
+            return _start_job(run, call, prepared, template)
         return leaf.start(run, call, prepared, template)
     except (UnresolvedError, ExpressionError, InvalidInputError) as error:
         refuse(run, call, str(error))
+
+
+def _start_job(run: Run, call: Call, prepared: Prepared, template: model.Template) -> Node:
+    from tiphys.engine import job, jobleaf  # noqa: PLC0415 - few runs have one
+
+    start = jobleaf.start if jobleaf.is_elsewhere(run) else job.start
+    return start(run, call, prepared, template)
 
 
 _NODE_TYPES = {

@@ -14,6 +14,7 @@ from tiphys.core.duration import parse_duration, parse_duration_or_seconds
 from tiphys.engine import locks, metric
 from tiphys.engine.command import Gang, StartNode, StopNode, WakeAt
 from tiphys.engine.event import Shutdown
+from tiphys.engine.layer import layer_of
 from tiphys.engine.node import ACTIVE, Node, NodeType, Phase
 from tiphys.engine.outputs import publish
 from tiphys.engine.resolve import UnresolvedError
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 
 replace = msgspec.structs.replace
 
+UNRELEASED = "its layer waits to be released: resume releases the next one"
 _TYPES = {
     "suspend": NodeType.SUSPEND,
     "http": NodeType.HTTP,
     "plugin": NodeType.PLUGIN,
     "volcano_probe": NodeType.PROBE,
+    "volcano_job": NodeType.JOB,
 }
 
 
@@ -66,7 +69,9 @@ def start(
     else:
         _check_priority_class(run, template)
         _add_containers(run, call, node, template)
-        if _is_over(run, node):
+        waits = awaits_release(run, node)
+        if waits or _is_over(run, node):
+            node.message = UNRELEASED if waits else node.message
             _hold(run, node, held=True)
             run.parked[HeldLeaf(node)] = None
         else:
@@ -80,6 +85,25 @@ def _is_over(run: Run, node: Node) -> bool:
     fresh = node.ours.attempt == 0 and node.type is NodeType.POD
     full = limit is not None and run.active_pods > limit
     return fresh and (run.suspended or full)
+
+
+def awaits_release(run: Run, node: Node) -> bool:
+    """Whether a pod is of a layer that somebody has to release (``suspendBySteps``)."""
+    if not run.spec.suspend_by_steps or node.type is not NodeType.POD:
+        return False
+    fresh = node.ours.attempt == 0 and not node.ended and not node.ours.on_exit
+    return fresh and layer_of(run, node) not in run.released
+
+
+def release(run: Run, nodes: tuple[str, ...] = ()) -> None:
+    """Release the layers of some nodes, or the one that has waited longest."""
+    held = [each.node for each in run.parked if isinstance(each, HeldLeaf)]
+    waiting = [node for node in held if awaits_release(run, node)]
+    wanted = [node for node in waiting if node.id in nodes] if nodes else waiting[:1]
+    for node in wanted:
+        run.released.add(layer_of(run, node))
+    if wanted:
+        run.dirty.update(run.parked)
 
 
 def _hold(run: Run, node: Node, *, held: bool) -> None:
@@ -102,8 +126,11 @@ class HeldLeaf:
         limit = run.spec.parallelism
         if self.node.ended or not self.node.ours.held:
             run.parked.pop(self, None)
+        elif awaits_release(run, self.node):
+            return
         elif not run.suspended and (limit is None or run.active_pods < limit):
             run.parked.pop(self, None)
+            self.node.message = ""
             _hold(run, self.node, held=False)
             queue(run, self.node)
 
@@ -300,9 +327,17 @@ def end(run: Run, node: Node, phase: Phase, message: str | None = None) -> None:
     if phase is Phase.SUCCEEDED:
         publish(run, node.outputs)
         locks.save_memo(run, node)
+    if node.type is NodeType.JOB:
+        _close_job(run, node, message)
     set_phase(run, node, phase, message)
     if leaf is not None and leaf.template.metrics is not None:
         metric.emit_for_node(run, node, leaf.template.metrics)
+
+
+def _close_job(run: Run, node: Node, message: str | None) -> None:
+    from tiphys.engine import jobleaf  # noqa: PLC0415 - few runs have one
+
+    jobleaf.close(run, node, message)
 
 
 def started(run: Run, node: Node, event: NodeStarted) -> None:
@@ -311,8 +346,14 @@ def started(run: Run, node: Node, event: NodeStarted) -> None:
         return
     node.ours.began_at = event.at
     node.host_node_name = event.host
+    if node.ours.pod and not event.ip.startswith("127."):
+        node.pod_ip = event.ip  # Of a cluster: where the pods of a Job are probed.
     node.progress = "0/1"
     leaf = run.leaves.get(node.id)
+    if node.type is NodeType.JOB:
+        # A Job runs when its pods do, which is told apart.
+        run.touch(node)
+        return
     if leaf is not None and leaf.template.daemon:
         # A daemon shows as running once it is ready.
         run.touch(node)

@@ -197,13 +197,16 @@ def _resume(run: Run, event: ev.RunResumed) -> None:
         run.dirty.update(run.parked)
         if run.node_id(run.name) not in run.waiters and run.phase == "Running":
             _take_up_root(run)
-    wanted = event.nodes or tuple(
-        node_id for node_id in run.leaves if run.nodes[node_id].type is NodeType.SUSPEND
-    )
-    for node_id in wanted:
+    elif run.spec.suspend_by_steps and (event.nodes or event.pauses):
+        leaf.release(run, event.nodes)
+    for node_id in event.nodes or (_pauses_of(run) if event.pauses else ()):
         node = run.nodes.get(node_id)
         if node is not None and node.type is NodeType.SUSPEND and node.phase in ACTIVE:
             leaf.resume(run, node, event)
+
+
+def _pauses_of(run: Run) -> tuple[str, ...]:
+    return tuple(each for each in run.leaves if run.nodes[each].type is NodeType.SUSPEND)
 
 
 def _locks_awaited(run: Run, event: ev.LocksAwaited) -> None:
@@ -237,7 +240,7 @@ def _progressed(run: Run, node: Node, event: ev.NodeProgressed) -> None:
 def _woken(run: Run, node: Node, _: ev.Woken) -> None:
     if node.type is NodeType.RETRY and node.phase is Phase.RUNNING:
         retry.woken(run, node)
-    elif node.type is NodeType.JOB:
+    elif node.type is NodeType.JOB and node.id not in run.leaves:
         from tiphys.engine import job  # noqa: PLC0415 - few runs have one
 
         job.woken(run, node)
@@ -253,12 +256,19 @@ def _memo_read(run: Run, node: Node, event: ev.MemoRead) -> None:
     execute.memo_read(run, node, event.outputs, hit=event.hit)
 
 
+def _job_seen(run: Run, node: Node, event: ev.JobSeen) -> None:
+    from tiphys.engine import jobleaf  # noqa: PLC0415 - few runs have one
+
+    jobleaf.seen(run, node, event)
+
+
 NODE_EVENTS: Mapping[type, Callable[[Run, Node, Any], None]] = {
     ev.NodeStarted: leaf.started,
     ev.NodeReady: leaf.ready,
     ev.NodeProgressed: _progressed,
     ev.NodeEnded: leaf.ended,
     ev.NodePreempted: lambda run, node, event: leaf.preempted(run, node, event.message),
+    ev.JobSeen: _job_seen,
     ev.Woken: _woken,
     ev.LocksGranted: lambda run, node, _: execute.locks_granted(run, node),
     ev.LocksAwaited: _node_lock_awaited,

@@ -14,6 +14,7 @@ import msgspec
 
 from tiphys.engine import leaf
 from tiphys.engine.job import JobFrame
+from tiphys.engine.jobleaf import JobLeaf
 from tiphys.engine.jobpod import address
 from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.engine.run import Call
@@ -37,7 +38,9 @@ def passed(run: Run, frame: DagFrame, target: TaskState, task: TaskState) -> boo
     """Whether ``task`` may go on although ``target`` has not ended; asks services if need be."""
     node = target.node
     inner = run.frames.get(node.id) if node is not None else None
-    if node is None or not isinstance(inner, JobFrame) or node.phase is not Phase.RUNNING:
+    if node is None or not isinstance(inner, JobFrame | JobLeaf):
+        return False
+    if node.phase is not Phase.RUNNING:
         return False
     probe = msgspec.convert(task.task.ready, FlowProbe)
     named = {each.name: each for each in inner.spec.tasks}
@@ -45,33 +48,54 @@ def passed(run: Run, frame: DagFrame, target: TaskState, task: TaskState) -> boo
         if status.task_name in named and not _all_in(inner, named[status.task_name], status.phase):
             return False
     questions = _questions(inner, named, probe)
+    if questions is None:
+        return False  # A pod that has no address yet cannot be asked.
     if not (questions["http"] or questions["tcp"]):
         return True
     return _asked(run, frame, (target, task), questions).phase is Phase.SUCCEEDED
 
 
-def _all_in(job: JobFrame, task: JobTask, phase: str) -> bool:
+def _pod(job: JobFrame | JobLeaf, task: str, index: int) -> Node | None:
+    """Give the pod that stands for a replica."""
+    if isinstance(job, JobLeaf):
+        return job.pods.get((task, index))
+    return job.slots[task, index].node
+
+
+def _host(job: JobFrame | JobLeaf, task: str) -> str:
+    """Give where the first replica of a task listens: on a cluster that is told."""
+    pod = _pod(job, task, 0)
+    if pod is not None and pod.pod_ip:
+        return pod.pod_ip
+    return "" if isinstance(job, JobLeaf) else address(job.name, task, 0)
+
+
+def _all_in(job: JobFrame | JobLeaf, task: JobTask, phase: str) -> bool:
     for index in range(task.replicas):
-        node = job.slots[task.name, index].node
+        node = _pod(job, task.name, index)
         if node is None or node.phase not in _GOOD.get(phase, set()):
             return False
     return True
 
 
-def _questions(job: JobFrame, named: dict[str, JobTask], probe: FlowProbe) -> dict[str, Any]:
+def _questions(
+    job: JobFrame | JobLeaf, named: dict[str, JobTask], probe: FlowProbe
+) -> dict[str, Any] | None:
     """Which services to ask: the first replica of each task that a probe names."""
-    return {
+    asked = {
         "http": [
-            {"host": address(job.name, each.task_name, 0), **_request(each)}
+            {"host": _host(job, each.task_name), **_request(each)}
             for each in probe.http_get_list
             if each.task_name in named
         ],
         "tcp": [
-            {"host": address(job.name, each.task_name, 0), "port": each.port}
+            {"host": _host(job, each.task_name), "port": each.port}
             for each in probe.tcp_socket_list
             if each.task_name in named
         ],
     }
+    everywhere = [each["host"] for group in asked.values() for each in group]
+    return asked if all(everywhere) else None
 
 
 def _request(probe: HTTPGetProbe) -> dict[str, Any]:

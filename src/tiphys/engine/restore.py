@@ -12,6 +12,7 @@ from tiphys.engine.command import AcquireLocks
 from tiphys.engine.ending import advance_end, execute_root, finish
 from tiphys.engine.event import RunStarted
 from tiphys.engine.globals import set_globals
+from tiphys.engine.layer import layer_of
 from tiphys.engine.lifecycle import step, watch_deadline
 from tiphys.engine.locks import lock_names
 from tiphys.engine.node import Node
@@ -35,6 +36,9 @@ def restore(run: Run, nodes: Iterable[Node], *, now: float) -> None:
             run.children.setdefault(parent, []).append(node.id)
         if node.daemoned and not node.ended:
             run.daemons.setdefault(node.boundary_id, set()).add(node.id)
+    if run.spec.suspend_by_steps:
+        begun = (each for each in run.nodes.values() if each.ours.attempt)
+        run.released.update(layer_of(run, node) for node in begun)
     run.changed.clear()
     if run.ended:
         return

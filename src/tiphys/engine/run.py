@@ -141,6 +141,8 @@ class Run:
     pods_done: int = 0
     parked: dict[Any, None] = field(default_factory=dict)
     """Frames with children to start for which the whole run has no room."""
+    released: set[str] = field(default_factory=set)
+    """With ``suspendBySteps``: the layers that may start. They follow from the nodes' attempts."""
     dirty: dict[Any, None] = field(default_factory=dict)
     """Frames that may have room for more children now."""
     locked: set[str] = field(default_factory=set)

@@ -3,7 +3,8 @@
 One group per attempt, below the executor's own group and never beside it, so that limits set on
 the executor hold for its tasks too. Version 2 is used for ending (``cgroup.kill``) wherever it is
 mounted, and for limits where its controllers can be handed down; else version 1 controllers are
-used, one folder each, only those that a limit asks for. Where nothing is writable there are no
+used, one folder each, only those that a limit asks for. A group without limits serves one attempt
+after another, as the kernel takes its time to make one. Where nothing is writable there are no
 groups, and ``survivors`` does what it can.
 """
 
@@ -11,13 +12,17 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 
 from tiphys.executor.protocol import Limits
 
 _PERIOD = 100_000
 """Microseconds; the kernel's default."""
+KEPT = 64
+"""More than run at once on one machine, as a rule."""
+_NONE = Limits()
 
 
 class Group:
@@ -26,7 +31,7 @@ class Group:
     def __init__(self, folders: dict[str, str], own: dict[str, str], *, limited: bool) -> None:
         self._folders = folders
         self._own = own
-        self._limited = limited
+        self.limited = limited
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -74,7 +79,7 @@ class Group:
 
     def usage(self) -> tuple[float, int]:
         """Return CPU seconds and the highest memory use in bytes; zeros where not measured."""
-        if not self._limited:
+        if not self.limited:
             return 0.0, 0
         seconds = 0.0
         for line in _read(f"{self._folders.get('unified', '')}/cpu.stat").splitlines():
@@ -98,6 +103,8 @@ class Groups:
     """Makes control groups below the executor's own."""
 
     def __init__(self, name: str) -> None:
+        self._spare: list[Group] = []
+        self._numbers = count()
         self._homes: dict[str, str] = {}
         self._made: set[str] = set()
         self._own = own_groups()
@@ -134,8 +141,21 @@ class Groups:
         self._made.add(kind)
         return True
 
-    def make(self, attempt: str, limits: Limits) -> Group | None:
-        """Return a group with these limits; None where none is possible."""
+    def take(self, limits: Limits) -> Group | None:
+        """Return an empty group with these limits; None where none is possible."""
+        if self._spare and limits == _NONE:
+            return self._spare.pop()
+        return self._make(limits)
+
+    def give_back(self, group: Group) -> None:
+        """Take back a group in which nothing runs any more."""
+        if group.limited or len(self._spare) >= KEPT:
+            group.remove()  # What was measured in it cannot be set back.
+        else:
+            self._spare.append(group)
+
+    def _make(self, limits: Limits) -> Group | None:
+        name = f"{os.getpid()}-{next(self._numbers)}"
         folders: dict[str, str] = {}
         wanted = {
             "memory": limits.memory_bytes,
@@ -146,11 +166,9 @@ class Groups:
         for kind in ("unified", *sorted(needed - self._v2_controllers)):
             if not self._make_home(kind):
                 continue
-            folder = f"{self._homes[kind]}/{attempt}"
+            folder = f"{self._homes[kind]}/{name}"
             try:
                 os.mkdir(folder)
-            except FileExistsError:
-                pass
             except OSError:
                 continue
             folders[kind] = folder
@@ -161,24 +179,29 @@ class Groups:
                 _limit_v1(folders[kind], kind, wanted[kind])
         return Group(folders, self._own, limited=bool(needed)) if folders else None
 
-    def end_all(self, attempts: Iterable[str]) -> None:
-        """Kill and remove the groups that an earlier executor left."""
-        for attempt in attempts:
-            folders = {kind: f"{home}/{attempt}" for kind, home in self._homes.items()}
-            there = {kind: path for kind, path in folders.items() if os.path.isdir(path)}
-            group = Group(there, self._own, limited=False)
-            group.kill()
-            group.remove()
+    def end_all(self) -> None:
+        """Kill what is in groups that an earlier executor left, and remove them."""
+        for kind, home in self._homes.items():
+            for path in _folders_in(home):
+                group = Group({kind: path}, self._own, limited=False)
+                group.kill()
+                group.remove()
 
     def close(self) -> None:
         """Remove our own folders."""
         for home in self._homes.values():
+            for path in _folders_in(home):
+                with suppress(OSError):
+                    os.rmdir(path)
             with suppress(OSError):
-                for entry in os.scandir(home):
-                    if entry.is_dir():
-                        with suppress(OSError):
-                            os.rmdir(entry.path)
                 os.rmdir(home)
+
+
+def _folders_in(home: str) -> list[str]:
+    try:
+        return [entry.path for entry in os.scandir(home) if entry.is_dir()]
+    except OSError:
+        return []
 
 
 def own_groups() -> dict[str, str]:

@@ -17,14 +17,15 @@ def end_leftovers(journal: Journal, groups: Groups) -> None:
     """End every process of attempts that were begun and never ended."""
     lost = set(journal.begun)
     if not lost:
+        groups.end_all()  # Empty ones, which nobody could remove.
         return
     boot = survivors.boot_id()
     for pids in journal.pids.values():
         for pid in pids:
             if pid.boot == boot and pid.id in lost:
                 survivors.kill_exact(pid.pid, pid.started)
-    groups.end_all(lost)
+    groups.end_all()
     survivors.end_all_of(lost)
-    groups.end_all(lost)
+    groups.end_all()
     for begun in journal.begun.values():
         halt.end_now(begun.halts)

@@ -148,3 +148,13 @@ def punch_hole(fd: int, start: int, length: int) -> None:
     mode = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
     result = _libc.fallocate(fd, mode, ctypes.c_long(start), ctypes.c_long(length))
     _check(result, "fallocate")
+
+
+def peak_memory(pid: int) -> int:
+    """Return the most bytes of memory that a process has had so far; 0 where it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            _, found, rest = file.read().partition(b"VmHWM:")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(rest.split(maxsplit=1)[0]) * 1024 if found else 0

@@ -30,6 +30,7 @@ class Place:
         self.lock = self.folder / "lock"
         self.log = self.folder / "log"
         self.slots, self.base = self.folder / "slots", ""
+        self.rooms = self.folder / "rooms"
         self._socket = self.folder / "socket"
         self._pointer = self.folder / "address"
 

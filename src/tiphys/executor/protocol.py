@@ -12,9 +12,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-VERSION = 1
+VERSION = 2
 MAX_FRAME = 256 * 1024 * 1024
 VIEW = "view:"
+PROGRESS_VARIABLE = "ARGO_PROGRESS_FILE"
+"""Without a sandbox the executor says where; a container's own word goes before."""
 _LENGTH = struct.Struct("<I")
 
 
@@ -63,7 +65,8 @@ class Limits(Record, frozen=True, array_like=True):
 
 
 class Attempt(Record, frozen=True, array_like=True):
-    """Everything needed to run one node once. ``folder`` exists and is the attempt's own."""
+    """Everything needed to run one node once. ``folder`` is its own, made when there is something
+    to put into it."""
 
     id: str
     folder: str
@@ -73,7 +76,8 @@ class Attempt(Record, frozen=True, array_like=True):
     grace: float = 30.0
     limits: Limits = Limits()
     progress: str = ""
-    """Path of the file the task writes N/M to; after ``VIEW``, one in its own root."""
+    """Path of the file the task writes N/M to; after ``VIEW``, one in its own root, or in its room
+    where it has none."""
     log_cap: int = 256 * 1024 * 1024
 
 

@@ -27,12 +27,16 @@ from tiphys.executor.group import Groups
 from tiphys.executor.journal import Epoch, Journal
 from tiphys.executor.leftover import end_leftovers
 from tiphys.executor.place import Place, identity
+from tiphys.executor.rooms import Rooms
 from tiphys.executor.slots import Slots
 from tiphys.executor.supervisor import Supervisor
 
 CHUNK = 256 * 1024
 FIRST_CLIENT = 5.0
 """Seconds for which a new executor waits at least."""
+HELD = 0.01
+"""Seconds for which the news of a beginning may wait for other news: that of a short task travels
+with its end, which spares both sides half of their turns."""
 
 
 class _Client:
@@ -63,12 +67,14 @@ class Server:
         self._sandbox, self._why = choose(place) if sandboxes else (None, "not wanted")
         self._committer = Committer(self._journal)
         self._events: list[protocol.Event] = []
+        self._held_since = 0.0
+        """When the oldest news that are held back came; 0 for none."""
         slots = Slots(self._sandbox, place.slots) if self._sandbox else None
         self.supervisor = Supervisor(
             self._journal,
             self._committer,
-            self._sandbox,
             slots,
+            Rooms(place.rooms),
             groups,
             self._events.append,
         )
@@ -103,11 +109,12 @@ class Server:
         self._close()
 
     def _timeout(self) -> float | None:
-        timer = self.supervisor.next_timer()
-        if self._lonely_since is None:
-            return timer
-        left = max(0.0, self._lonely_since + self._patience - monotonic())
-        return left if timer is None else min(timer, left)
+        waits = [self.supervisor.next_timer()]
+        if self._lonely_since is not None:
+            waits.append(max(0.0, self._lonely_since + self._patience - monotonic()))
+        if self._held_since:
+            waits.append(max(0.0, self._held_since + HELD - monotonic()))
+        return min((wait for wait in waits if wait is not None), default=None)
 
     def _check_loneliness(self) -> None:
         if self._clients or not self.supervisor.idle:
@@ -239,12 +246,20 @@ class Server:
             self._ending = True
 
     def _send_events(self) -> None:
-        if not self._events:
+        if not self._events or self._can_wait():
             return
+        self._held_since = 0.0
         events, self._events[:] = tuple(self._events), []
         for client in list(self._clients.values()):
             if client.welcome:
                 self._send(client, protocol.Batch(events))
+
+    def _can_wait(self) -> bool:
+        """Tell whether there is nothing but young beginnings to tell."""
+        if not all(isinstance(event, protocol.Started) for event in self._events):
+            return False
+        self._held_since = self._held_since or monotonic()
+        return monotonic() - self._held_since < HELD
 
     def _send(self, client: _Client, reply: protocol.Reply) -> None:
         if client.deaf:

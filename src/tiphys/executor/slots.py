@@ -49,7 +49,7 @@ class Slots:
     """All views of one executor."""
 
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
-        self._sandbox = sandbox
+        self.sandbox = sandbox
         self._folder = folder
         self._built: list[Slot] = []
         self._cleared: queue.SimpleQueue[Slot] = queue.SimpleQueue()
@@ -67,8 +67,8 @@ class Slots:
             slot = self._cleared.get_nowait()
         except queue.Empty:
             slot = Slot(str(self._folder / str(next(self._numbers))))
-        slot.namespace = self._sandbox.build(slot.path)
-        slot.table, slot.shared = self._sandbox.open_signs(slot.namespace)
+        slot.namespace = self.sandbox.build(slot.path)
+        slot.table, slot.shared = self.sandbox.open_signs(slot.namespace)
         slot.state = _state(slot)
         return slot
 
@@ -86,6 +86,7 @@ class Slots:
         _unbuild(slot)
         remove_stubs(slot.stubs)
         remove_tree(target)
+        os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
         try:
             os.rename(slot.path, target)
         except OSError:

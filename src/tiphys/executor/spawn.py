@@ -15,7 +15,8 @@ from typing import Any
 
 from tiphys.executor import files
 from tiphys.executor.opening import Opening
-from tiphys.executor.protocol import ContainerRun
+from tiphys.executor.protocol import PROGRESS_VARIABLE, ContainerRun
+from tiphys.executor.rooms import progress_of, work_of
 from tiphys.executor.sandbox import Sandbox
 
 View = tuple[int, Sequence[Opening]]
@@ -38,10 +39,10 @@ def place_of(folder: str, container: str) -> Path:
 
 
 def spawn(
-    run: ContainerRun, folder: str, pipes: tuple[int, int], sandbox: Sandbox | None, view: View
+    run: ContainerRun, room: str, pipes: tuple[int, int], sandbox: Sandbox | None, view: View
 ) -> tuple[int, int]:
-    """Start ``run``; return its pid, which is also its session and process group, and the number
-    of its mount namespace, 0 for that of the executor."""
+    """Start ``run``, without a sandbox in ``room``; return its pid, which is also its session and
+    process group, and the number of its mount namespace, 0 for that of the executor."""
     if run.uid is not None:
         # Who opens /dev/stdout again needs the right to: the pipe goes to the user who writes.
         for pipe in pipes:
@@ -49,10 +50,10 @@ def spawn(
                 os.fchown(pipe, run.uid, -1)
     try:
         if sandbox is None:
-            return _execute(run, run.cwd or f"{folder}/work", pipes), 0
+            return _execute(run, run.cwd or (work_of(room) if room else "/"), pipes, room), 0
         namespace, openings = view
         with sandbox.entered(namespace, run.mounts, run.cwd, openings) as number:
-            return _execute(run, run.cwd or "/", pipes), number
+            return _execute(run, run.cwd or "/", pipes, ""), number
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SpawnError(_reason(run, error)) from error
 
@@ -79,13 +80,14 @@ def spawn_beside(
     return child.pid
 
 
-def _execute(run: ContainerRun, cwd: str, pipes: tuple[int, int]) -> int:
+def _execute(run: ContainerRun, cwd: str, pipes: tuple[int, int], room: str) -> int:
+    env = {PROGRESS_VARIABLE: progress_of(room), **run.env} if room else run.env
     child = _Child(
         run.argv,
         stdin=subprocess.DEVNULL,
         stdout=pipes[0],
         stderr=pipes[1],
-        env=run.env,
+        env=env,
         cwd=cwd,
         umask=0o022,
         start_new_session=True,

@@ -109,7 +109,7 @@ class Stream:
             if not self._waiting():
                 # Meant for a stream that had this descriptor before: no reason to make a file.
                 return 0
-            self._log = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._log = self._open()
             self._size = os.lseek(self._log, 0, os.SEEK_END)
         try:
             moved = self._splice() if self._spliced else self._copy()
@@ -117,6 +117,14 @@ class Stream:
             return 0
         self._size += moved
         return moved
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        try:
+            return os.open(self._path, flags, 0o644)
+        except FileNotFoundError:  # The attempt's folder is made for what lies in it.
+            os.makedirs(os.path.dirname(self._path), mode=0o755, exist_ok=True)
+            return os.open(self._path, flags, 0o644)
 
     def _splice(self) -> int:
         flags = os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK

@@ -19,7 +19,7 @@ from time import monotonic
 
 import msgspec
 
-from tiphys.executor import halt, survivors
+from tiphys.executor import halt, linux, survivors
 from tiphys.executor.clock import now
 from tiphys.executor.committer import Committer
 from tiphys.executor.group import Group, Groups
@@ -37,7 +37,7 @@ from tiphys.executor.protocol import (
     Started,
 )
 from tiphys.executor.relay import Relay
-from tiphys.executor.sandbox import Sandbox
+from tiphys.executor.rooms import Rooms, progress_of
 from tiphys.executor.slots import Slot, Slots
 from tiphys.executor.spawn import NO_VIEW, SpawnError, place_of, spawn, spawn_beside
 from tiphys.executor.stream import Stream
@@ -62,6 +62,7 @@ class Running(msgspec.Struct):
     sessions: set[int] = msgspec.field(default_factory=set)
     namespaces: set[int] = msgspec.field(default_factory=set)
     slots: dict[str, Slot] = msgspec.field(default_factory=dict)
+    room: str = ""
     began: dict[str, float] = msgspec.field(default_factory=dict)
     exits: dict[str, ContainerExit] = msgspec.field(default_factory=dict)
     reason: str = ""
@@ -87,18 +88,19 @@ class Supervisor:
         self,
         journal: Journal,
         committer: Committer,
-        sandbox: Sandbox | None,
         slots: Slots | None,
+        rooms: Rooms,
         groups: Groups,
         report: Callable[[Event], None],
     ) -> None:
         self._journal = journal
         self._committer = committer
-        self._sandbox = sandbox
+        self._sandbox = slots.sandbox if slots is not None else None
         self._report = report
         self._groups = groups
         self._relay = Relay()
         self._slots = slots
+        self._rooms = rooms
         self._boot = survivors.boot_id()
         self._running: dict[str, Running] = {}
         self._owners: dict[int, tuple[Running, str]] = {}
@@ -245,12 +247,20 @@ class Supervisor:
 
     def _tick(self) -> None:
         for running in self._running.values():
+            self._measure(running)
             text = running.watch.look()
             if text:
                 self._report(Progressed(running.attempt.id, now(), text))
         self._ticking = bool(self._running)
         if self._ticking:
             self._later(TICK, self._tick)
+
+    def _measure(self, running: Running) -> None:
+        """Note how much memory the processes have used so far: of those that use less than we do,
+        what the kernel says at their end is our own figure."""
+        if running.group is None or not running.group.limited:
+            peak = sum(linux.peak_memory(pid) for pid in running.pids.values())
+            running.memory_bytes = max(running.memory_bytes, peak)
 
     # --- the way of an attempt ------------------------------------------------------------
 
@@ -272,7 +282,7 @@ class Supervisor:
             # Stopped before it could begin; its end is on the way.
             return
         if not running.halts:
-            running.group = self._groups.make(attempt.id, attempt.limits)
+            running.group = self._groups.take(attempt.limits)
         if attempt.deadline is not None:
             self._later(attempt.deadline, lambda: self._stop(running, "deadline", attempt.grace))
         if not self._ticking:
@@ -316,8 +326,11 @@ class Supervisor:
     def _spawn(self, running: Running, run: ContainerRun) -> int:
         attempt = running.attempt
         pipes = running.watch.pipes(run)
+        if attempt.isolation == "process" and not running.room:
+            running.room = self._rooms.take()
+            running.watch.follow_to(progress_of(running.room))
         if attempt.isolation != "sandbox":
-            return spawn(run, attempt.folder, pipes, None, NO_VIEW)[0]
+            return spawn(run, running.room, pipes, None, NO_VIEW)[0]
         if self._slots is None:
             raise SpawnError("sandboxes cannot be made on this machine")
         try:
@@ -330,7 +343,7 @@ class Supervisor:
         openings = self._sandbox.prepare_openings(run, slot.upper)
         slot.stubs += [stub for opening in openings for stub in opening.stubs]
         view = (slot.namespace, openings)
-        pid, number = spawn(run, attempt.folder, pipes, self._sandbox, view)
+        pid, number = spawn(run, "", pipes, self._sandbox, view)
         running.namespaces.add(number)
         return pid
 
@@ -473,7 +486,7 @@ class Supervisor:
             cpu, memory = running.group.usage()
             running.cpu_seconds = max(cpu, running.cpu_seconds)
             running.memory_bytes = max(memory, running.memory_bytes)
-            running.group.remove()
+            self._groups.give_back(running.group)
         exits = [running.exits.get(name) or ContainerExit(name) for name in running.runs]
         ended = Ended(
             attempt.id,
@@ -488,6 +501,8 @@ class Supervisor:
             self._bare.add(attempt.id)
         if running.slots:
             self._put_away(running)
+        if running.room:
+            self._rooms.give_back(running.room, attempt.folder)
         self._commit_end(ended, running.watch.close())
 
     def _commit_end(self, ended: Ended, logs: Sequence[Stream]) -> None:
@@ -510,4 +525,6 @@ class Supervisor:
         """Remove what is ours and of no more use; in the data directory only if it is ours."""
         if self._slots is not None:
             self._slots.close(at_home=at_home)
+        if at_home:
+            self._rooms.close()
         self._groups.close()

@@ -38,6 +38,10 @@ class Watch:
             self._relay.add(stream)
         return stream
 
+    def follow_to(self, path: str) -> None:
+        """Find the progress file at a path of the host."""
+        self._progress, self._inside = path, True
+
     def follow_into(self, upper: str, run: ContainerRun) -> None:
         """Find the progress file in the container's own root, if it is there that it belongs."""
         if self._progress.startswith(VIEW) and run.role == "main" and not self._inside:

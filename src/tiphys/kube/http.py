@@ -35,9 +35,13 @@ class _Connection:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
         self.used = False
+        """Whether it has carried an answer before."""
+        self.whole = False
+        """Whether the last answer was read to its end."""
 
     async def head(self, request: bytes) -> tuple[int, dict[str, str]]:
         """Send a request and read the answer's status and headers."""
+        self.whole = False
         self.writer.write(request)
         await self.writer.drain()
         try:
@@ -68,6 +72,7 @@ class _Connection:
                     data = await self.reader.readexactly(min(left, _BUFFER))
                     left -= len(data)
                     yield data
+            self.whole = self.used = True
         except (asyncio.IncompleteReadError, ValueError) as error:
             raise ConnectionResetError("the answer broke off") from error
 
@@ -112,7 +117,6 @@ class Pool:
     ) -> Answer:
         status, found = await connection.head(self._text(method, target, body, headers))
         data = b"".join([chunk async for chunk in connection.body(found)])
-        connection.used = True
         if found.get("connection", "").lower() != "close":
             self._idle.append(connection)
         return Answer(status, found, data)
@@ -122,18 +126,29 @@ class Pool:
         self, target: str, *, headers: Mapping[str, str], patience: float
     ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
         """Open a body that comes piece by piece; ``patience`` is how long it may say nothing."""
+        request = self._text("GET", target, b"", headers)
         async with asyncio.timeout(CONNECT * 3):
-            connection = await self._connect()
-            try:
-                request = self._text("GET", target, b"", headers)
-                status, found = await connection.head(request)
-            except BaseException:
-                self._drop(connection)
-                raise
+            connection, status, found = await self._begin(request)
         try:
             yield status, _patient(connection.body(found), patience)
         finally:
-            self._drop(connection)
+            stays = found.get("connection", "").lower() != "close"
+            if connection.whole and stays and len(self._idle) < MOST:
+                self._idle.append(connection)
+            else:
+                self._drop(connection)
+
+    async def _begin(self, request: bytes) -> tuple[_Connection, int, dict[str, str]]:
+        """Send a request on a connection of its own; one that lies idle is as good as a new one."""
+        while True:
+            connection = self._idle.pop() if self._idle else await self._connect()
+            try:
+                return connection, *await connection.head(request)
+            except BaseException as error:
+                self._drop(connection)
+                # As above: that an old one was closed meanwhile says nothing.
+                if not (isinstance(error, ConnectionError) and connection.used):
+                    raise
 
     def _text(self, method: str, target: str, body: bytes, headers: Mapping[str, str]) -> bytes:
         lines = [f"{method} {self._access.prefix}{target} HTTP/1.1"]

@@ -16,8 +16,8 @@ from typing import Any
 
 from tiphys.core.name import fnv1a32
 from tiphys.kueue.inject import PAUSE, PODSETS
-from tiphys.kueue.label import COMPONENT
-from tiphys.kueue.layer import NO_NODE, Json, Leaf, Pause, has_finished, node_of
+from tiphys.kueue.label import COMPONENT, WORKFLOW
+from tiphys.kueue.layer import NO_NODE, Ending, Json, Leaf, Pause, has_finished, node_of
 
 COLLECTION = "/apis/argoproj.io/v1alpha1/workflows"
 ENDED = frozenset({"Succeeded", "Failed", "Error", "Skipped", "Omitted"})
@@ -32,6 +32,17 @@ class ArgoEngine:
     """Reads and steers Workflows of the Argo controller."""
 
     collection = COLLECTION
+    kind = ("argoproj.io/v1alpha1", "Workflow")
+    pod_label = WORKFLOW
+
+    def owner_of(self, pod: Json) -> str:
+        """Read the label that Argo puts on its pods."""
+        return str((pod["metadata"].get("labels") or {}).get(WORKFLOW, ""))
+
+    def owns(self, owner: Json, pod: Json) -> bool:
+        """Whether the pod's reference is to this very Workflow."""
+        references = list(pod["metadata"].get("ownerReferences") or ())
+        return bool(references) and references[0]["uid"] == owner["metadata"]["uid"]
 
     def leaves(self, owner: Json, pods: Sequence[Json]) -> list[Leaf]:
         """Tell the leaves whose pods the status knows."""
@@ -82,6 +93,10 @@ class ArgoEngine:
     def resumption(self, pause: Pause, at: str) -> Json:
         """End a pause, as ``argo resume`` does."""
         return {"status": {"nodes": {pause.id: {"phase": "Succeeded", "finishedAt": at}}}}
+
+    def ending(self, owner: Json, leaf: Leaf) -> Ending | None:
+        """Tell that there is none: for Argo a pod that ends early has failed."""
+        return None
 
     def reset(self, owner: Json, nodes: Iterable[str]) -> Json:
         """Set nodes back to Pending: Argo makes the missing pod of such a node."""

@@ -24,6 +24,7 @@ Key = tuple[str, str]
 """Namespace and name of a workflow."""
 _CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/workloads.kueue.x-k8s.io"
 _PAUSE = 2.0
+_ABSENCE = 60.0
 
 
 class Voice(NamedTuple):
@@ -104,7 +105,7 @@ class KueueController:
         self._namespace, self._clock = namespace, clock
         self._most = PODSETS
         self._owners = Shelf(_name)
-        self._pods = Shelf(_key_of_pod)
+        self._pods = Shelf(self._key_of_pod)
         self._claims = Shelf(_key_of_claim)
         self._flavors = Shelf(lambda _: None)
         plural = engine.collection.rsplit("/", 1)[1]
@@ -117,12 +118,11 @@ class KueueController:
         """Work until cancelled."""
         self._most = await self._fetch_limit()
         base, workloads = self._engine.collection, f"/apis/{API}/workloads"
-        version = base.removeprefix("/apis/").rsplit("/", 1)[0]
         async with asyncio.TaskGroup() as group:
             self._group = group
             for shelf, path, selector, kind in (
-                (self._owners, self._place(base), label.QUEUE, (version, "Workflow")),
-                (self._pods, self._place("/api/v1/pods"), label.WORKFLOW, ("v1", "Pod")),
+                (self._owners, self._place(base), label.QUEUE, self._engine.kind),
+                (self._pods, self._place("/api/v1/pods"), self._engine.pod_label, ("v1", "Pod")),
                 (self._claims, self._place(workloads), label.OWNER, (API, "Workload")),
                 (self._flavors, f"/apis/{API}/resourceflavors", "", (API, "ResourceFlavor")),
             ):
@@ -152,6 +152,10 @@ class KueueController:
         start, plural = collection.rsplit("/", 1)
         return f"{start}/namespaces/{self._namespace}/{plural}"
 
+    def _key_of_pod(self, pod: Json) -> Key | None:
+        name = self._engine.owner_of(pod)
+        return (pod["metadata"]["namespace"], name) if name else None
+
     async def _fetch_limit(self) -> int:
         try:
             return podset_limit(await self._client.get(_CRD))
@@ -167,6 +171,11 @@ class KueueController:
                     self._dirty |= shelf.hear(_with_kind(news, kind))
                     self._wake()
             except ClusterError as error:
+                if error.status == 404 and shelf is self._owners:
+                    # The engine is not installed here (yet): it has no workflows.
+                    self._dirty |= shelf.hear(Listed([]))
+                    await asyncio.sleep(_ABSENCE)
+                    continue
                 self._voice.report(f"{path}: {error}")
             await asyncio.sleep(_PAUSE)
 
@@ -205,7 +214,7 @@ class KueueController:
         uid = owner["metadata"]["uid"]
         view = View(
             owner=owner,
-            pods=[pod for pod in self._pods.of(key) if _owner_uid(pod) == uid],
+            pods=[pod for pod in self._pods.of(key) if self._engine.owns(owner, pod)],
             claims=[Claim(thing) for thing in self._claims.of(key) if _owner_uid(thing) == uid],
             most=self._most,
             at=instant(self._clock()),
@@ -238,12 +247,6 @@ def _with_kind(news: Listed | Changed | Gone, kind: tuple[str, str]) -> Listed |
 def _name(thing: Json) -> Key:
     meta = thing["metadata"]
     return meta.get("namespace", ""), meta["name"]
-
-
-def _key_of_pod(pod: Json) -> Key | None:
-    meta = pod["metadata"]
-    name = (meta.get("labels") or {}).get(label.WORKFLOW)
-    return (meta["namespace"], name) if name else None
 
 
 def _key_of_claim(thing: Json) -> Key | None:

@@ -133,7 +133,7 @@ def _pause(name: str, steps: Iterable[Json], leaves: Mapping[str, Json]) -> Json
     podsets: dict[str, Json] = {}
     lists: list[str] = []
     for step in steps:
-        shape = shape_of(_pod_of(_leaf_of(step, leaves) or {}))
+        shape = shape_of(pod_of(_leaf_of(step, leaves) or {}))
         entry = podsets.setdefault(
             shape.name, {"name": shape.name, "count": 0, "template": shape.write(), "loops": []}
         )
@@ -158,7 +158,7 @@ def _count(step: Json) -> int:
     return 1
 
 
-def _pod_of(template: Json) -> Json:
+def pod_of(template: Json) -> Json:
     """Give what a template says of its pod's size and place."""
     mains = [template[key] for key in ("container", "script") if template.get(key)]
     mains += (template.get("containerSet") or {}).get("containers") or []

@@ -9,7 +9,11 @@ TOLERATION = "kueue.k8s.io/toleration"
 NODE_SELECTOR = "kueue.k8s.io/node-selector"
 
 WORKFLOW = "workflows.argoproj.io/workflow"
-"""The label of every pod that Argo makes."""
+"""The label of every pod that Argo makes; ours have it too."""
+WORKFLOW_UID = "workflow-id"
+"""The label of every Job and pod of Tiphys' own engine: the workflow's uid there."""
+ATTEMPT_ID = "tiphys.dev/attempt-id"
+JOB = "batch.kubernetes.io/job-name"
 NODE_ID = "workflows.argoproj.io/node-id"
 COMPONENT = "workflows.argoproj.io/component"
 

@@ -1,7 +1,8 @@
 """Groups of pods with an owner: what an engine has to tell so that Kueue can admit its layers.
 
 Pure. A *leaf* is a task that runs as a pod, with all its attempts; a *layer* is the leaves that one
-event makes ready (docs/adr/0010-layers.md). ``kueue/argo.py`` is one engine; others need the same.
+event makes ready (docs/adr/0010-layers.md). ``kueue/argo.py`` and ``kueue/tiphys.py`` are two
+engines; others need the same.
 """
 
 from __future__ import annotations
@@ -68,12 +69,38 @@ class Pause:
     podsets: tuple[Json, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A change of some object that ends a leaf's pod, after which its engine runs it again."""
+
+    path: str
+    patch: Json
+
+
 class Engine(Protocol):
     """A workflow manager: how its objects are read and what is written into them."""
 
     @property
     def collection(self) -> str:
         """Give the API path of all owners, without a namespace."""
+        ...
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Give the apiVersion and the kind of the owners."""
+        ...
+
+    @property
+    def pod_label(self) -> str:
+        """Name a label that all pods of the engine have."""
+        ...
+
+    def owner_of(self, pod: Json) -> str:
+        """Name the owner of a pod; "" where it has none."""
+        ...
+
+    def owns(self, owner: Json, pod: Json) -> bool:
+        """Whether a pod of an owner's name is that owner's, not one of an earlier namesake."""
         ...
 
     def leaves(self, owner: Json, pods: Sequence[Json]) -> list[Leaf]:
@@ -98,6 +125,13 @@ class Engine(Protocol):
 
     def resumption(self, pause: Pause, at: str) -> Json:
         """Give the merge patch that ends a pause."""
+        ...
+
+    def ending(self, owner: Json, leaf: Leaf) -> Ending | None:
+        """Give what ends a leaf's pod so that the engine runs the leaf again by itself.
+
+        None, where that takes three steps: suspend the owner, delete its pods, ``reset``.
+        """
         ...
 
     def reset(self, owner: Json, nodes: Iterable[str]) -> Json:

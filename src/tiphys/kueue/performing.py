@@ -19,6 +19,7 @@ from tiphys.kueue.layer import Json
 from tiphys.kueue.plan import (
     Action,
     Change,
+    End,
     Finish,
     HandBack,
     Kill,
@@ -79,6 +80,8 @@ class Performer:
                 await self._do_status(action)
             case Kill(pods):
                 await self._kill_all(pods)
+            case End(ending):
+                await self._client.patch(ending.path, ending.patch)
             case Change(patch):
                 await self._patch(_path(owner, self._plural), owner, patch)
 
@@ -193,5 +196,6 @@ def instant(at: float) -> str:
 
 
 def _path(thing: Json, plural: str) -> str:
-    meta = thing["metadata"]
-    return f"/apis/{thing['apiVersion']}/namespaces/{meta['namespace']}/{plural}/{meta['name']}"
+    meta, version = thing["metadata"], thing["apiVersion"]
+    start = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    return f"{start}/namespaces/{meta['namespace']}/{plural}/{meta['name']}"

@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiphys.kueue import label
-from tiphys.kueue.layer import Engine, Json, Leaf, Pause, Unit, node_of, unit_of, waits_in_pauses
+from tiphys.kueue.layer import (
+    Ending,
+    Engine,
+    Json,
+    Leaf,
+    Pause,
+    Unit,
+    node_of,
+    unit_of,
+    waits_in_pauses,
+)
 from tiphys.kueue.shape import shape_of
 from tiphys.kueue.workload import PODSETS, WHOLE, Claim, Seats, arrange, handed_back, whole
 
@@ -90,13 +100,22 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """End a leaf's pod in its engine's own way."""
+
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """Patch the workflow."""
 
     patch: Json
 
 
-Action = Make | Reshape | Seat | Release | HandBack | Finish | Ready | Requeue | Kill | Change
+Action = (
+    Make | Reshape | Seat | Release | HandBack | Finish | Ready | Requeue | Kill | End | Change
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,12 +342,31 @@ def _evict(
     victims = _victims(view, leaves, opened)
     if not victims:
         return None
+    if (endings := _endings(engine, view, victims)) is not None:
+        return endings
     note = {
         "nodes": sorted(leaf.node for leaf in victims),
         "suspended": engine.is_suspended(view.owner),
     }
     mark = {"metadata": {"annotations": {label.EVICTING: json.dumps(note)}}}
     return [Change({**engine.suspension(on=True), **mark})]
+
+
+def _endings(engine: Engine, view: View, victims: Sequence[Leaf]) -> list[Action] | None:
+    """Give what ends the victims, None where their engine has no way of its own.
+
+    Nothing is left to do about pods that are going already; until they are gone their quota is not
+    given up.
+    """
+    found: list[Action] = []
+    for leaf in victims:
+        ending = engine.ending(view.owner, leaf)
+        if ending is None:
+            return None
+        if leaf.pod is not None and not leaf.pod["metadata"].get("deletionTimestamp"):
+            found.append(End(ending))
+    hold = _hold(engine, view.owner) if unit_of(view.owner) is Unit.WORKFLOW else []
+    return [*hold, *found]
 
 
 def _victims(view: View, leaves: Sequence[Leaf], opened: Iterable[Claim]) -> list[Leaf]:

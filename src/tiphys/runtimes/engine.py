@@ -237,6 +237,7 @@ def write_variables(folder: Path, run: ContainerRun) -> Path:
                 f"the variable {name} has several lines: an engine takes it only as a mounted file"
             )
     home = folder / "env"
+    folder.mkdir(parents=True, exist_ok=True)
     home.mkdir(mode=0o700, exist_ok=True)
     path = home / run.name
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC

@@ -35,7 +35,7 @@ def host_environment(more: tuple[str, ...] = ()) -> dict[str, str]:
     return found
 
 
-def argo_environment(task: Task, container: str, progress: str) -> dict[str, str]:
+def argo_environment(task: Task, container: str) -> dict[str, str]:
     """Return the variables that Argo sets."""
     pod = pod_of(task)
     return {
@@ -45,7 +45,6 @@ def argo_environment(task: Task, container: str, progress: str) -> dict[str, str
         "ARGO_POD_NAME": pod,
         "ARGO_WORKFLOW_NAME": task.workflow,
         "ARGO_WORKFLOW_UID": task.workflow_uid,
-        "ARGO_PROGRESS_FILE": progress,
         "HOSTNAME": pod,
     }
 

@@ -39,7 +39,8 @@ from tiphys.runtimes.config import LocalConfig
 from tiphys.runtimes.end import End
 from tiphys.runtimes.kubernetes_attempt import PodAttempt, Step
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
-from tiphys.runtimes.kubernetes_gang import Gang, gangs_of, groups_path
+from tiphys.runtimes.kubernetes_gang import Gang, gangs_of, is_ours
+from tiphys.runtimes.kubernetes_gangs import Gangs
 from tiphys.runtimes.kubernetes_job import (
     ATTEMPT_ID,
     OWNER,
@@ -94,6 +95,7 @@ class KubernetesRuntime:
         self._client: Client | None = None
         self._lookout: Lookout | None = None
         self._clerk: Clerk | None = None
+        self._gangs: Gangs | None = None
         self._attempts: dict[AttemptId, PodAttempt] = {}
         self._by_job: dict[tuple[str, str], PodAttempt] = {}
         self._actions: dict[AttemptId, asyncio.Task[None]] = {}
@@ -209,6 +211,8 @@ class KubernetesRuntime:
             await self._in_thread(make)
             assert self._lookout is not None
             await self._lookout.watch(attempt.namespace, self._take_job, self._take_pod)
+            if gang is not None and self._gangs is not None:
+                self._gangs.watch(attempt.namespace)
             if attempt.job is None:
                 await self._make(client, clerk, attempt)
         except (TiphysError, OSError) as error:
@@ -231,8 +235,9 @@ class KubernetesRuntime:
             return
         await self._claim(client, attempt)
         if attempt.gang is not None:
-            group = attempt.gang.write(attempt.task, clerk.labels_of(attempt.task))
-            await _ensure(client, groups_path(attempt.namespace), group)
+            labels = clerk.labels_of(attempt.task)
+            assert self._gangs is not None
+            await self._gangs.ensure(attempt.namespace, attempt.gang, attempt.task, labels)
         collection = jobs_path(attempt.namespace)
         try:
             attempt.job = await client.create(collection, job, patience=FOREVER)
@@ -274,7 +279,7 @@ class KubernetesRuntime:
         if attempt is None:
             return
         attempt.job, attempt.job_gone = job, gone
-        if job["spec"].get("suspend"):
+        if job["spec"].get("suspend") and not attempt.waits_suspended:
             attempt.stopping = True
         self._look(attempt)
 
@@ -418,11 +423,20 @@ class KubernetesRuntime:
 
     async def _disband(self, attempt: PodAttempt, gang: Gang) -> None:
         """Delete a group when nobody of it is left."""
-        assert self._client is not None
+        assert self._gangs is not None
         others = (*self._attempts.values(), *self._ended.values())
         if not any(each.gang is not None and each.gang.name == gang.name for each in others):
-            with suppress(ClusterError):
-                await self._client.delete(f"{groups_path(attempt.namespace)}/{gang.name}")
+            await self._gangs.disband(attempt.namespace, gang.name)
+
+    def _members(self, namespace: str, gang: str) -> list[AttemptId] | None:
+        """Give the attempts of a group; None for one that a Volcano Job has made for itself."""
+        if not is_ours(gang):
+            return None
+        return [
+            each.task.id
+            for each in self._attempts.values()
+            if each.gang is not None and (each.namespace, each.gang.name) == (namespace, gang)
+        ]
 
     async def _suspend(self, attempt: PodAttempt) -> None:
         assert self._client is not None
@@ -456,6 +470,7 @@ class KubernetesRuntime:
             self._clerk = Clerk(owner_of(self._data), given, self._local)
             selector = f"{OWNER}={self._clerk.owner}"
             self._lookout = Lookout(self._client, selector, self._spawn)
+            self._gangs = Gangs(self._client, selector, self._sink, self._spawn, self._members)
         return self._client, self._clerk
 
     def _folder_of(self, task: Task) -> Path:

@@ -81,6 +81,11 @@ class PodAttempt:
         pods = self.pods.values()
         return max(pods, key=lambda pod: pod["metadata"]["creationTimestamp"], default=None)
 
+    @property
+    def waits_suspended(self) -> bool:
+        """Whether a suspended Job has yet to begin: somebody else (Kueue) holds it in a queue."""
+        return bool(self.task.job_labels) and not self.started
+
     def plan(self) -> Plan:
         """Give the attempt in the words of the local runtime, whose verdicts are ours too."""
         runs = [ContainerRun(each.name, (), {}, "init") for each in self.template.init_containers]
@@ -131,7 +136,7 @@ class PodAttempt:
     def reason(self) -> str:
         """Give the executor's word for what ended it."""
         why, _ = failure_of(self.job or {})
-        if why == DEADLINE:
+        if DEADLINE in (why, ((self.pod or {}).get("status") or {}).get("reason")):
             return "deadline"
         if self.stopping:
             return "stopped"

@@ -23,6 +23,7 @@ Json = dict[str, Any]
 GROUP_NAME = "scheduling.k8s.io/group-name"
 """The annotation that Volcano's scheduler reads on pods."""
 SCHEDULER_NAME = "volcano"
+_PREFIX = "pg-"
 _API = "scheduling.volcano.sh/v1beta1"
 
 
@@ -34,8 +35,13 @@ def is_ganged(task: Task) -> bool:
 def group_name(task: Task) -> str:
     """Give the name of a task's group."""
     if task.layer in ("", task.workflow):
-        return f"pg-{task.workflow_uid}"
-    return f"pg-{task.workflow_uid}-{fnv1a32(task.layer):x}"
+        return f"{_PREFIX}{task.workflow_uid}"
+    return f"{_PREFIX}{task.workflow_uid}-{fnv1a32(task.layer):x}"
+
+
+def is_ours(group: str) -> bool:
+    """Whether a group is one of a layer, and not one that a Volcano Job has made for itself."""
+    return group.startswith(_PREFIX)
 
 
 def groups_path(namespace: str) -> str:

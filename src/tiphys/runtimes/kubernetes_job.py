@@ -92,15 +92,18 @@ class Clerk:
             },
         }
         deadline = self._deadline(order)
-        if deadline:
+        if deadline and not task.gates:
             spec["activeDeadlineSeconds"] = deadline
+        elif deadline:
+            # The Job's clock runs while its pod waits at a gate; the pod's own does not.
+            spec["template"]["spec"]["activeDeadlineSeconds"] = deadline
         return {
             "apiVersion": "batch/v1",
             "kind": "Job",
             "metadata": {
                 "name": job_name(task),
                 "namespace": self.namespace_of(task),
-                "labels": labels,
+                "labels": {**labels, **task.job_labels},
                 "annotations": _annotations(task),
             },
             "spec": spec,
@@ -140,6 +143,8 @@ class Clerk:
             "containers": mains,
             "volumes": [*_volumes(task, template), shared],
         }
+        if task.gates:
+            pod["schedulingGates"] = [{"name": name} for name in task.gates]
         if is_ganged(task):
             pod["schedulerName"] = SCHEDULER_NAME
         if order.collects:

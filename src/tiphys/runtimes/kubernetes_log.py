@@ -7,7 +7,7 @@ the stream at any time; it is asked again from the beginning, and what was copie
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,6 +19,8 @@ from tiphys.runtimes.kubernetes_pod import seconds
 _SILENCE = 3600.0
 _TRIES = 4
 _PAUSE, _LONGEST = 0.3, 5.0
+_NO_ADDRESS = "no preferred addresses found"
+"""What the API server says of a node that only pretends: it has no logs, now or later."""
 _MARK_EVERY = 0.05
 """Seconds between two marks of time, as the executor's own logs have."""
 
@@ -50,11 +52,14 @@ class LogCopy:
             while left:
                 # One that has ended is asked a few times; one that runs, as long as it does.
                 left -= self.over
-                with suppress(ClusterError):
+                try:
                     await self._copy(target, marks)
                     if self.over:
                         return
                     pause = _PAUSE
+                except ClusterError as error:
+                    if _NO_ADDRESS in str(error):
+                        return
                 await asyncio.sleep(pause)
                 pause = _PAUSE if self.over else min(pause * 2, _LONGEST)
 

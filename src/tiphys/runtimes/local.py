@@ -24,6 +24,7 @@ from tiphys.executor import protocol
 from tiphys.executor.client import ExecutorClient
 from tiphys.executor.clock import now
 from tiphys.executor.place import identity
+from tiphys.executor.rooms import LEFT
 from tiphys.executor.tree import remove_tree
 from tiphys.ports import (
     AttemptId,
@@ -423,13 +424,12 @@ def _has_work_before(plan: Plan) -> bool:
 
 
 def _is_bare(folder: Path) -> bool:
-    """Tell whether an attempt without a sandbox left just an empty working directory, now gone."""
+    """Tell whether an attempt left at most its logs."""
     try:
-        os.rmdir(folder / "work")
-        names = ("inputs", "volumes", "script", "progress")
-        return not any((folder / name).exists() for name in names)
-    except OSError:
-        return False
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return True
+    return not {"inputs", "volumes", "script", LEFT}.intersection(names)
 
 
 def _leaves_files(plan: Plan) -> bool:

@@ -1,8 +1,8 @@
 """One runtime made of several: each task goes to the one that its template or workflow needs.
 
 Processes go to ``LocalRuntime``, requests and the like to ``InlineRuntime``, tasks of workflows for
-a cluster to that, which is made when the first of them comes. To the loop it is one
-``ports.Runtime`` with one sink.
+a cluster to that, Volcano's Jobs there to a runtime of their own; each of these is made when the
+first task for it comes. To the loop it is one ``ports.Runtime`` with one sink.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ class RouterRuntime:
         local: LocalRuntime,
         inline: InlineRuntime,
         cluster: Callable[[], Runtime] | None = None,
+        volcano: Callable[[], Runtime] | None = None,
     ) -> None:
         self.name = local.name
         self._local = local
         self._inline = inline
-        self._make_cluster = cluster
+        self._make_cluster, self._make_volcano = cluster, volcano
         self._cluster: Runtime | None = None
+        self._volcano: Runtime | None = None
         self._sink: Sink = lambda events: None
         self._elsewhere: dict[AttemptId, Runtime] = {}
         """Attempts that did not go to the local runtime and are not acknowledged."""
@@ -59,8 +61,9 @@ class RouterRuntime:
     async def keep(self, ids: Sequence[AttemptId]) -> None:
         """End and forget all attempts but these."""
         await self._local.keep(ids)
-        if self._cluster is not None:
-            await self._cluster.keep(ids)
+        for runtime in (self._cluster, self._volcano):
+            if runtime is not None:
+                await runtime.keep(ids)
 
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Let each runtime forget its own."""
@@ -73,8 +76,9 @@ class RouterRuntime:
         """Let go of all."""
         await self._inline.close()
         await self._local.close()
-        if self._cluster is not None:
-            await self._cluster.close()
+        for runtime in (self._cluster, self._volcano):
+            if runtime is not None:
+                await runtime.close()
 
     async def _split(self, tasks: Sequence[Task]) -> list[tuple[Runtime, list[Task]]]:
         found: dict[int, tuple[Runtime, list[Task]]] = {}
@@ -87,6 +91,8 @@ class RouterRuntime:
 
     async def _runtime_of(self, task: Task) -> Runtime:
         template = task.template
+        if template.volcano_job is not None and self._make_volcano is not None:
+            return await self._open_volcano()
         on_cluster = task.scheduler != LOCAL and self._make_cluster is not None
         if on_cluster and (template.resource is not None or not is_inline(template)):
             return await self._open_cluster()
@@ -98,6 +104,13 @@ class RouterRuntime:
             self._cluster = self._make_cluster()
             await self._cluster.open(self._sink)
         return self._cluster
+
+    async def _open_volcano(self) -> Runtime:
+        if self._volcano is None:
+            assert self._make_volcano is not None
+            self._volcano = self._make_volcano()
+            await self._volcano.open(self._sink)
+        return self._volcano
 
     def _places(self, ids: Sequence[AttemptId]) -> Iterator[tuple[Runtime, list[AttemptId]]]:
         found: dict[int, tuple[Runtime, list[AttemptId]]] = {}

@@ -17,6 +17,7 @@ import msgspec
 
 from tiphys.engine.shield import unshield
 from tiphys.errors import ArtifactError, ArtifactNotFoundError, RuntimeFailure
+from tiphys.executor.rooms import LEFT
 from tiphys.executor.spawn import place_of
 from tiphys.executor.tree import remove_tree
 from tiphys.ports import Task
@@ -109,10 +110,9 @@ def _drop_mounts(plan: Plan, missing: set[str]) -> None:
 
 def tidy(folder: Path) -> None:
     """Remove everything of an attempt but its logs: inputs, volumes, secrets written as files."""
-    for name in ("inputs", "volumes", "merged", "work", "run", "env"):
+    for name in ("inputs", "volumes", "merged", LEFT, "run", "env"):
         remove_tree(str(folder / name))
-    for name in ("script", "progress"):
-        (folder / name).unlink(missing_ok=True)
+    (folder / "script").unlink(missing_ok=True)
 
 
 def read_result(folder: Path) -> str:

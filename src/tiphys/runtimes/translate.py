@@ -15,7 +15,14 @@ from pathlib import Path
 from tiphys.core import quantity
 from tiphys.core.duration import parse_duration_or_seconds
 from tiphys.errors import InvalidInputError, RuntimeFailure
-from tiphys.executor.protocol import VIEW, Attempt, ContainerRun, Limits, Mount
+from tiphys.executor.protocol import (
+    PROGRESS_VARIABLE,
+    VIEW,
+    Attempt,
+    ContainerRun,
+    Limits,
+    Mount,
+)
 from tiphys.ports import Resources, Task
 from tiphys.runtimes import patch
 from tiphys.runtimes.command import container_argv, expand, script_argv, with_interpreter
@@ -89,24 +96,24 @@ class Translator:
         self.engine: Engine | None = None
         """What runs the containers, where they are to run in an engine."""
         self._data = data
+        self._attempts = str(data / "attempts")
         self._config = config
         self._resources = resources
         self._host = host_environment(config.pass_environment)
 
     def folder_of(self, task: Task) -> Path:
         """Return the folder of an attempt."""
-        return self.folder / task.workflow_uid / task.id
+        return Path(f"{self._attempts}/{task.workflow_uid}/{task.id}")
 
     @property
     def folder(self) -> Path:
         """Return where the folders of all attempts lie."""
-        return self._data / "attempts"
+        return Path(self._attempts)
 
     def translate(self, task: Task, isolation: str) -> Plan:
-        """Return the plan of a task, its folder made."""
+        """Return the plan of a task; its folder is made if something has to lie in it."""
         template = patch.apply(task.template, task.pod_spec_patch)
         folder = self.folder_of(task)
-        (folder / "work" if isolation == "process" else folder).mkdir(parents=True, exist_ok=True)
         writer = _Writer(task, template, folder, isolation, self)
         runs = tuple(writer.run(member) for member in _members(template))
         attempt = Attempt(
@@ -175,7 +182,7 @@ class _Writer:
         container = member.container
         _check_policy(container, self._home.config)
         declared = self._environment.declared(container)
-        env = argo_environment(self._task, member.name, self._progress_inside) | declared
+        env = argo_environment(self._task, member.name) | self._progress_inside | declared
         if self._engine is None:
             env = self._home.host | env
         env["TIPHYS_ATTEMPT_ID"] = self._task.id
@@ -204,10 +211,11 @@ class _Writer:
         return self._engine.wrap(run, container, self._task.id, self._folder, pids)
 
     @property
-    def _progress_inside(self) -> str:
-        if self._engine is not None:
-            return f"{RUN_FOLDER}/progress"
-        return PROGRESS_PATH if self._sandboxed else str(self._folder / "progress")
+    def _progress_inside(self) -> dict[str, str]:
+        if not self._sandboxed:
+            return {}  # The executor knows where.
+        path = PROGRESS_PATH if self._engine is None else f"{RUN_FOLDER}/progress"
+        return {PROGRESS_VARIABLE: path}
 
     def _argv(self, container: model.Container) -> tuple[str, ...]:
         if self._engine is not None:
@@ -244,7 +252,7 @@ class _Writer:
             yield Mount(str(hosts), HOSTS_PATH)
         if self._engine is not None:
             shared = self._folder / "run"
-            shared.mkdir(exist_ok=True)
+            shared.mkdir(parents=True, exist_ok=True)
             shared.chmod(0o777)
             yield Mount(str(shared), RUN_FOLDER)
 
@@ -257,7 +265,7 @@ class _Writer:
     def progress(self, runs: tuple[ContainerRun, ...]) -> str:
         """Return where on the host the progress file of the task appears."""
         if not self._sandboxed:
-            return str(self._folder / "progress")
+            return VIEW
         if self._engine is not None:
             return str(self._folder / "run" / "progress")
         mains = [run for run in runs if run.role == "main"]

@@ -211,7 +211,12 @@ def write_file(path: Path, content: bytes, mode: int) -> None:
     """Write a file that a running task may be reading: an old one is replaced, never changed."""
     exists = path.exists()
     target = path.with_name(f"{path.name}.new") if exists else path
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    try:
+        descriptor = os.open(target, flags, mode)
+    except FileNotFoundError:  # The first file of an attempt.
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(target, flags, mode)
     with open(descriptor, "wb") as file:
         os.fchmod(descriptor, mode)
         file.write(content)

@@ -179,10 +179,10 @@ def read_queue(name: str, spec: Mapping[str, Any]) -> Queue:
 def _beginning(name: str, preset: object) -> dict[str, Any]:
     if preset is None:
         return {"name": name, "parent": ROOT}
-    if preset not in _PRESETS:
+    if not isinstance(preset, str) or preset not in _PRESETS:
         known = ", ".join(_PRESETS)
         raise InvalidInputError(f"queue {name}: preset {preset!r} is none of {known}")
-    return {**msgspec.structs.asdict(_PRESETS[str(preset)]), "name": name}
+    return {**msgspec.structs.asdict(_PRESETS[preset]), "name": name}
 
 
 _Plain = msgspec.defstruct(

@@ -161,6 +161,16 @@ class ImagePulling(msgspec.Struct, frozen=True, tag=True):
     image: str
 
 
+class GangUnplaced(msgspec.Struct, frozen=True, tag=True):
+    """Volcano has not placed its group yet (said by the runtime)."""
+
+    gang: str
+    queue: str
+    size: int
+    phase: str
+    because: str = ""
+
+
 Reason = (
     NoCapacity
     | QueueLimit
@@ -184,6 +194,7 @@ Reason = (
     | Starting
     | NoServer
     | ImagePulling
+    | GangUnplaced
 )
 
 
@@ -281,6 +292,8 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             return "no server is running: `tiphys server` or `tiphys wait` would run it"
         case ImagePulling(image):
             return f"image {image} is being pulled"
+        case GangUnplaced(_, queue, size, phase, because):
+            return _unplaced(queue, size, phase, because)
         case Unplaceable(resource, asked, capacity):
             return (
                 f"needs {amount_text(resource, asked)}, "
@@ -288,6 +301,16 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             )
         case NoSuchQueue(queue):
             return f"there is no queue {queue} that takes work"
+
+
+def _unplaced(queue: str, size: int, phase: str, because: str) -> str:
+    """Give Volcano's reason; it has none as long as a queue's quota keeps a group out."""
+    who = f"its gang of {size}" if size > 1 else "it"
+    if because:
+        return f"{who} waits in Volcano's queue {queue}: {because}"
+    if phase == "Pending":
+        return f"{who} waits to be let into Volcano's queue {queue}: no room, or not open"
+    return f"{who} was let into Volcano's queue {queue} and waits to be placed"
 
 
 def _gang_name(gang: str) -> str:

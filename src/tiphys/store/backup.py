@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -22,12 +23,34 @@ def back_up(folder: Path, target: Path, *, replace: bool = False) -> int:
     source = folder / sqlite.NAME
     if not source.exists():
         raise NotFoundError(f"there is no store in {folder}")
+
+    def write(partial: Path) -> None:
+        with sqlite.translated(source):
+            _copy(source, partial)
+
+    return _keep(target, write, replace=replace)
+
+
+def keep_copy(pieces: Iterable[bytes], target: Path, *, replace: bool = False) -> int:
+    """Write a copy that comes from elsewhere to the file ``target``; give its size."""
+
+    def write(partial: Path) -> None:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            for piece in pieces:
+                file.write(piece)
+
+    return _keep(target, write, replace=replace)
+
+
+def _keep(target: Path, write: Callable[[Path], None], *, replace: bool) -> int:
+    """Have a copy written under another name; check and sync it, and only then give it its own."""
     if target.exists() and not replace:
         raise ConflictError(f"{target} exists; --force replaces it")
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        with sqlite.translated(source):
-            _copy(source, partial)
+        write(partial)
+        with sqlite.translated(target):
             _check(partial)
         _sync(partial)
         partial.replace(target)

@@ -20,6 +20,16 @@ class Clause(msgspec.Struct, frozen=True):
     values: list[object]
     at: str = "w.created_at"
     number: str = "w.number"
+    by_label: str = ""
+    """The conditions alone, where all of them are on one label (``labels t``)."""
+
+    @property
+    def keys(self) -> str:
+        """Give the FROM and WHERE for those who want no more than to count, or ``at`` and
+        ``number``."""
+        if self.by_label:
+            return f" FROM labels t WHERE {self.by_label}"
+        return f" FROM workflows w{self.text}"
 
 
 def where(wanted: WorkflowFilter, narrow: Piece | None = None) -> Clause:
@@ -44,7 +54,10 @@ def where(wanted: WorkflowFilter, narrow: Piece | None = None) -> Clause:
         text = f" NOT INDEXED{text}"
     if wanted.finished_before is not None:
         return Clause(text, values, "w.finished_at")
-    return Clause(text, values, *(("t.created_at", "t.workflow") if driver else ()))
+    if driver is None:
+        return Clause(text, values)
+    alone = pieces[0][0] if len(pieces) == 1 else ""
+    return Clause(text, values, "t.created_at", "t.workflow", alone)
 
 
 def arms(wanted: WorkflowFilter) -> list[WorkflowFilter]:

@@ -6,6 +6,8 @@ the same order. ``version`` says how many steps a store has taken.
 
 from __future__ import annotations
 
+from tiphys.store.schema import SPAN
+
 _FIRST = """
 CREATE TABLE version (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -147,7 +149,52 @@ CREATE TRIGGER tally_changed AFTER UPDATE OF namespace, queue, phase ON workflow
     EXECUTE FUNCTION tally_changed();
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _SECOND)
+_ADD_AGE = (
+    "INSERT INTO ages AS a (scope, phase, span, count)"
+    f" VALUES ('', new.phase, floor(new.created_at / {SPAN}), 1),"
+    f" ('n' || new.namespace, new.phase, floor(new.created_at / {SPAN}), 1),"
+    f" ('q' || new.queue, new.phase, floor(new.created_at / {SPAN}), 1)"
+    " ON CONFLICT (scope, phase, span) DO UPDATE SET count = a.count + 1;"
+)
+_OLD_AGE = (
+    "scope IN ('', 'n' || old.namespace, 'q' || old.queue)"
+    f" AND span = floor(old.created_at / {SPAN})::bigint"
+)
+_TAKE_AGE = f"UPDATE ages SET count = count - 1 WHERE {_OLD_AGE} AND phase = old.phase;"
+_CLEAR_AGE = (
+    f"DELETE FROM ages WHERE {_OLD_AGE} AND count = 0"
+    " AND phase IN ('', 'Pending', 'Running', 'Succeeded', 'Failed', 'Error');"
+)
+_THIRD = f"""
+CREATE INDEX workflows_by_project_queue ON workflows (namespace, queue, created_at, number);
+
+CREATE TABLE ages (
+    scope TEXT COLLATE "C" NOT NULL,
+    phase TEXT COLLATE "C" NOT NULL,
+    span BIGINT NOT NULL,
+    count BIGINT NOT NULL,
+    PRIMARY KEY (scope, phase, span)
+);
+INSERT INTO ages SELECT '', phase, floor(created_at / {SPAN}) AS s, count(*)
+    FROM workflows GROUP BY phase, s;
+INSERT INTO ages SELECT 'n' || namespace, phase, floor(created_at / {SPAN}) AS s, count(*)
+    FROM workflows GROUP BY namespace, phase, s;
+INSERT INTO ages SELECT 'q' || queue, phase, floor(created_at / {SPAN}) AS s, count(*)
+    FROM workflows GROUP BY queue, phase, s;
+CREATE FUNCTION age_new() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN {_ADD_AGE} RETURN NULL; END $$;
+CREATE FUNCTION age_gone() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN {_TAKE_AGE} {_CLEAR_AGE} RETURN NULL; END $$;
+CREATE FUNCTION age_changed() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN {_TAKE_AGE} {_ADD_AGE} RETURN NULL; END $$;
+CREATE TRIGGER age_new AFTER INSERT ON workflows FOR EACH ROW EXECUTE FUNCTION age_new();
+CREATE TRIGGER age_gone AFTER DELETE ON workflows FOR EACH ROW EXECUTE FUNCTION age_gone();
+CREATE TRIGGER age_changed AFTER UPDATE OF namespace, queue, phase ON workflows FOR EACH ROW
+    WHEN (old.phase <> new.phase OR old.queue <> new.queue OR old.namespace <> new.namespace)
+    EXECUTE FUNCTION age_changed();
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 
 NAME_INDEX = """
 CREATE EXTENSION IF NOT EXISTS pg_trgm;

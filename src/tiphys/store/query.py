@@ -39,9 +39,10 @@ SELECT_ROW = (
     " ON d.workflow = w.number"
 )
 SELECT_LISTED = f"SELECT {_SUMMARY}, w.number FROM workflows w"
-COUNT_WORKFLOWS = "SELECT count(*) FROM workflows w"
 TALLY = "SELECT sum(t.count) FROM tallies t"
 TALLY_BY_PHASE = "SELECT t.phase, sum(t.count) FROM tallies t"
+AGES = "SELECT a.span, sum(a.count) FROM ages a"
+COUNT_AGES = "SELECT sum(a.count) FROM ages a"
 COUNT_BY_PHASE = "SELECT w.phase, count(*) FROM workflows w"
 
 WORKFLOW_BY_UID = f"{SELECT_ROW} WHERE w.uid = ?"

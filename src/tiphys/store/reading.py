@@ -13,6 +13,7 @@ import msgspec
 
 from tiphys.errors import ConflictError, NotFoundError
 from tiphys.store import query
+from tiphys.store.depth import FAR, Way, by_spans, shortest, tally
 from tiphys.store.filter import Clause, Piece, arms, tallied, where
 from tiphys.store.link import Link
 from tiphys.store.row import (
@@ -27,8 +28,8 @@ from tiphys.store.schema import SEQ_BITS
 from tiphys.store.writing import bounds
 
 LATEST = "@latest"
-_DEEP = 10_000
-"""Rows before a page that may as well be stepped over."""
+_DEEP = 100
+"""Rows before a page that may as well be read with all they hold."""
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 _labels = msgspec.json.Decoder(dict[str, str])
 
@@ -77,17 +78,17 @@ def list_workflows(
     newest_first: bool,
 ) -> list[WorkflowSummary]:
     """List workflows in the order of their creation."""
-    turned = False
-    if offset > _DEEP and limit > 0:
-        turned, limit, offset = _from_behind(connection, wanted, limit, offset)
-        if limit <= 0:
-            return []
-    way = "DESC" if newest_first is not turned else "ASC"
-    most = connection.everything if limit < 0 else limit
-    text, values = _selection(connection, wanted, way, deep=offset > _DEEP)
-    found = connection.read(text, (*values, most, offset))
+    way = Way(wanted, limit, offset, newest_first)
+    if offset > FAR and limit > 0:
+        way = shortest(connection, way)
+    if way.limit == 0:
+        return []
+    most = connection.everything if way.limit < 0 else way.limit
+    direction = "DESC" if way.newest_first else "ASC"
+    text, values = _selection(connection, way.wanted, direction, deep=way.offset > _DEEP)
+    found = connection.read(text, (*values, most, way.offset))
     rows = [decode_row(query.SUMMARY_COLUMNS, row[:-1], WorkflowSummary) for row in found]
-    return rows[::-1] if turned else rows
+    return rows if way.newest_first is newest_first else rows[::-1]
 
 
 def _selection(
@@ -114,7 +115,7 @@ def _order(clauses: Sequence[Clause], way: str) -> str:
 def _deep(clauses: Sequence[Clause], way: str) -> str:
     """Read only an index of what lies before the page, and not the rows."""
     at = clauses[0].at.replace("t.", "w.")
-    parts = [f"SELECT {at}, w.number FROM workflows w{clause.text}" for clause in clauses]
+    parts = [f"SELECT {c.at}, {c.number} AS number{c.keys}" for c in clauses]
     page = f"{' UNION ALL '.join(parts)}{_order(clauses, way)} LIMIT ? OFFSET ?"
     return (
         f"{query.SELECT_LISTED} WHERE w.number IN (SELECT p.number FROM ({page}) AS p)"
@@ -126,33 +127,32 @@ def _narrowed(connection: Link, wanted: WorkflowFilter) -> Piece | None:
     return connection.narrow(wanted.name_contains) if wanted.name_contains else None
 
 
-def _from_behind(
-    connection: Link, wanted: WorkflowFilter, limit: int, offset: int
-) -> tuple[bool, int, int]:
-    """Turn a page that is nearer to the end round: rows before a page are all stepped over."""
-    total = _tally(connection, wanted)
-    if total is None or offset < total // 2:
-        return False, limit, offset
-    limit = min(limit, total - offset)
-    return True, limit, total - offset - limit
+def count_workflows(connection: Link, wanted: WorkflowFilter, most: int = 0) -> tuple[int, bool]:
+    """Count workflows, and tell whether that is all of them.
+
+    With ``most``, no more rows are read than that and one; what is tallied is counted in any case.
+    """
+    known, rest = _known(connection, wanted)
+    counts = [_count_rows(connection, part, most) for part in rest]
+    return known + sum(counts), not most or all(count <= most for count in counts)
 
 
-def count_workflows(connection: Link, wanted: WorkflowFilter) -> int:
-    """Count workflows."""
-    tally = _tally(connection, wanted)
-    if tally is not None:
-        return tally
+def _known(connection: Link, wanted: WorkflowFilter) -> tuple[int, tuple[WorkflowFilter, ...]]:
+    """Give what is counted already, and what is not."""
+    total = tally(connection, wanted)
+    if total is not None:
+        return total, ()
+    return by_spans(connection, wanted) or (0, (wanted,))
+
+
+def _count_rows(connection: Link, wanted: WorkflowFilter, most: int) -> int:
     clause = where(wanted, _narrowed(connection, wanted))
-    found = connection.execute(query.COUNT_WORKFLOWS + clause.text, clause.values).fetchone()
+    if most:
+        text = f"SELECT count(*) FROM (SELECT 1{clause.keys} LIMIT ?) AS counted"
+        found = connection.execute(text, (*clause.values, most + 1)).fetchone()
+    else:
+        found = connection.execute(f"SELECT count(*){clause.keys}", clause.values).fetchone()
     return int(found[0])
-
-
-def _tally(connection: Link, wanted: WorkflowFilter) -> int | None:
-    clause = tallied(wanted)
-    if clause is None:
-        return None
-    found = connection.execute(query.TALLY + clause.text, clause.values).fetchone()
-    return int(found[0] or 0)
 
 
 def count_by_phase(connection: Link, wanted: WorkflowFilter) -> dict[str, int]:

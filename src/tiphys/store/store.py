@@ -120,7 +120,12 @@ class Store:
     def count_workflows(self, wanted: WorkflowFilter = ALL) -> int:
         """Count workflows."""
         with self._readers.borrow() as connection:
-            return reading.count_workflows(connection, wanted)
+            return reading.count_workflows(connection, wanted)[0]
+
+    def count_up_to(self, most: int, wanted: WorkflowFilter = ALL) -> tuple[int, bool]:
+        """Count workflows, reading no more than about ``most`` rows; tell whether that is all."""
+        with self._readers.borrow() as connection:
+            return reading.count_workflows(connection, wanted, most)
 
     def count_by_phase(self, wanted: WorkflowFilter = ALL) -> dict[str, int]:
         """Count workflows by phase."""

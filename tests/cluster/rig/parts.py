@@ -100,6 +100,7 @@ KUEUE = Part(
     manifests=("config/components/crd/bases", "config/components/webhook"),
 )
 KWOK = Part(name="kwok", module="sigs.k8s.io/kwok", programs={"kwok": "cmd/kwok"})
+HELM = Part(name="helm", module="helm.sh/helm/v3", programs={"helm": "cmd/helm"})
 TEMPORAL = Part(
     name="temporal",
     module="github.com/temporalio/cli",
@@ -108,4 +109,4 @@ TEMPORAL = Part(
     inside=True,
 )
 BASE = (KUBERNETES, ETCD)
-PARTS = {part.name: part for part in (*BASE, ARGO, VOLCANO, KUEUE, KWOK, TEMPORAL)}
+PARTS = {part.name: part for part in (*BASE, ARGO, VOLCANO, KUEUE, KWOK, HELM, TEMPORAL)}

@@ -52,7 +52,7 @@ class Visitor:
         """Give an attempt of its own."""
         name = name or f"a.{self._epoch}"
         folder = self._data / "attempts" / name
-        (folder / "work").mkdir(parents=True)
+        folder.mkdir(parents=True)
         env = {"PATH": os.environ["PATH"], "TIPHYS_ATTEMPT_ID": name}
         run = protocol.ContainerRun("main", argv, env)
         return protocol.Attempt(name, str(folder), (run,), "process")

@@ -90,8 +90,19 @@ def test_a_file_that_cannot_be_spliced_into_is_written_to(stream: Stream, log: P
     assert log.read_bytes() == b"spliced\ncopied\nand again\n"
 
 
-def test_a_task_whose_folder_is_gone_goes_on_without_a_log(tmp_path: Path) -> None:
-    stream = Stream(str(tmp_path / "gone" / "main.stdout"), CAP)
+def test_the_folder_is_made_for_the_first_byte(tmp_path: Path) -> None:
+    stream = Stream(str(tmp_path / "later" / "main.stdout"), CAP)
+
+    os.write(stream.writer, b"text")
+
+    assert not (tmp_path / "later").exists()
+    assert stream.drain() == 4
+    assert (tmp_path / "later" / "main.stdout").read_bytes() == b"text"
+
+
+def test_a_task_whose_folder_cannot_be_made_goes_on_without_a_log(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    stream = Stream(str(tmp_path / "file" / "main.stdout"), CAP)
     os.write(stream.writer, b"text")
 
     stream.drain()

@@ -1,10 +1,10 @@
 /**
- * Streams of the server: what changes in a workflow, and lines of logs.
+ * Streams of the server: what changes in a workflow or in all of them, and lines of logs.
  *
  * A browser cannot send a token with a WebSocket, so each connection begins with a ticket. Whoever
  * connects again gets the whole state first, so a lost connection loses nothing.
  */
-import { call, part, send, type Schemas } from "./client";
+import { address, call, part, send, type Query, type Schemas } from "./client";
 
 export type Node = Schemas["Node"];
 export type Workflow = Schemas["Workflow"];
@@ -29,16 +29,21 @@ export interface Update {
 /** How a stream is doing. */
 export type LiveState = "connecting" | "live" | "ended" | "lost";
 
-interface Watcher {
-  onUpdate: (update: Update) => void;
+interface Watcher<T> {
+  onUpdate: (update: T) => void;
   onState?: (state: LiveState) => void;
 }
 
-const GONE = new Set([4401, 4404]);
+const GONE = new Set([4401, 4403, 4404]);
 const MAX_WAIT = 15_000;
 
 /** Watch a workflow to its end; returns what stops it. */
-export function watchWorkflow(id: string, watcher: Watcher): () => void {
+export function watchWorkflow(id: string, watcher: Watcher<Update>): () => void {
+  return watch(`/workflows/${part(id)}/watch`, {}, watcher);
+}
+
+/** Watch what a path of the API tells, with a new connection whenever one is lost. */
+export function watch<T>(path: string, query: Query, watcher: Watcher<T>): () => void {
   let socket: WebSocket | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let stopped = false;
@@ -56,12 +61,11 @@ export function watchWorkflow(id: string, watcher: Watcher): () => void {
 
   function open(ticket: string): void {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const url = `${scheme}://${location.host}/api/v1/workflows/${part(id)}/watch?ticket=${part(ticket)}`;
-    socket = new WebSocket(url);
+    socket = new WebSocket(`${scheme}://${location.host}${address(path, { ...query, ticket })}`);
     socket.addEventListener("message", (event: MessageEvent<string>) => {
       failures = 0;
       watcher.onState?.("live");
-      watcher.onUpdate(JSON.parse(event.data) as Update);
+      watcher.onUpdate(JSON.parse(event.data) as T);
     });
     socket.addEventListener("close", (event) => {
       if (stopped) return;

@@ -1,34 +1,22 @@
 /** The queues at a glance: how deep, how long starts waited, whether the promise is kept. */
 import { Anchor, Table } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import type { Overview } from "../api/overview";
-import { getQueueStatus, listQueues, type Queue, type QueueStatus } from "../api/queues";
+import type { Panorama, QueueLine } from "../api/overview";
 import { Card } from "../parts/Page";
 import { StatusWord } from "../parts/Status";
 import { span } from "../parts/time";
 
-const SHOWN = 12;
-
 /** Tell how a queue does against the wait that it promises. */
-export function slaOf(queue: Pick<Queue, "sla_seconds">, p95: number | null): { word: string; kept: boolean | null } {
-  if (queue.sla_seconds === null || queue.sla_seconds === undefined) return { word: "none set", kept: null };
+export function slaOf(queue: Pick<QueueLine, "sla_seconds">, p95: number | null): { word: string; kept: boolean | null } {
+  if (queue.sla_seconds === null) return { word: "none set", kept: null };
   if (p95 === null) return { word: `within ${span(queue.sla_seconds)}`, kept: true };
   const kept = p95 <= queue.sla_seconds;
   return { word: `${span(p95)} of ${span(queue.sla_seconds)}`, kept };
 }
 
 /** The table. */
-export function QueueCard({ overview }: { overview: Overview }) {
-  const { data } = useQuery({
-    queryKey: ["queues", "dashboard"],
-    queryFn: async () => {
-      const queues = (await listQueues()).slice(0, SHOWN);
-      return Promise.all(queues.map(async (queue) => [queue, await getQueueStatus(queue.id)] as const));
-    },
-    refetchInterval: 5000,
-  });
+export function QueueCard({ queues, waits }: Pick<Panorama, "queues" | "waits">) {
   return (
     <Card title="Queues" actions={<Anchor component={Link} to="/queues" size="sm">All queues</Anchor>}>
       <div className="scroll-x" tabIndex={0} role="group" aria-label="Queues">
@@ -45,7 +33,7 @@ export function QueueCard({ overview }: { overview: Overview }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {data?.map(([queue, status]) => <Row key={queue.id} queue={queue} status={status} overview={overview} />)}
+            {queues.map((queue) => <Row key={queue.id} queue={queue} waits={waits.find((each) => each.queue_id === queue.id)} />)}
           </Table.Tbody>
         </Table>
       </div>
@@ -53,8 +41,7 @@ export function QueueCard({ overview }: { overview: Overview }) {
   );
 }
 
-function Row({ queue, status, overview }: { queue: Queue; status: QueueStatus; overview: Overview }) {
-  const waits = overview.waits.find((each) => each.queue_id === queue.id);
+function Row({ queue, waits }: { queue: QueueLine; waits: Panorama["waits"][number] | undefined }) {
   const sla = slaOf(queue, waits?.p95 ?? null);
   return (
     <Table.Tr>
@@ -64,10 +51,10 @@ function Row({ queue, status, overview }: { queue: Queue; status: QueueStatus; o
         </Link>
       </Table.Td>
       <Table.Td>
-        <StatusWord status={status.status} size={14} />
+        <StatusWord status={queue.status} size={14} />
       </Table.Td>
-      <Table.Td className="num">{Math.max(status.stats.waiting, status.waiting.length)}</Table.Td>
-      <Table.Td className="num">{status.stats.running}</Table.Td>
+      <Table.Td className="num">{queue.waiting}</Table.Td>
+      <Table.Td className="num">{queue.running}</Table.Td>
       <Table.Td className="num">{span(waits?.p50)}</Table.Td>
       <Table.Td className="num">{span(waits?.p95)}</Table.Td>
       <Table.Td>

@@ -1,19 +1,19 @@
 /** The dashboard: what runs, what failed, how full the machine and the queues are. */
 import { Anchor, Group, Loader, Paper, Progress, SegmentedControl, SimpleGrid, Stack, Table, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { memo } from "react";
 
-import { getOverview, type Overview } from "../api/overview";
-import { listWorkflows, type Summary } from "../api/workflows";
+import type { LiveState } from "../api/live";
+import type { Panorama } from "../api/overview";
+import type { Summary } from "../api/workflows";
 import { Chart } from "../parts/Chart";
 import { Card, Empty, Page } from "../parts/Page";
-import { Problem } from "../parts/Problem";
 import { useAddress } from "../parts/search";
 import { StatusMark } from "../parts/Status";
 import { Ago, Took } from "../parts/Time";
 import { bytes, span } from "../parts/time";
 import { QueueCard } from "./QueueCard";
-import { useWatched } from "./useWatched";
+import { usePanorama } from "./usePanorama";
 
 const SPANS = { "1h": 1, "6h": 6, "24h": 24 } as const;
 
@@ -21,15 +21,11 @@ const SPANS = { "1h": 1, "6h": 6, "24h": 24 } as const;
 export function DashboardPage() {
   const [search, setSearch] = useAddress();
   const chosen = (Object.keys(SPANS) as (keyof typeof SPANS)[]).find((each) => each === search["span"]) ?? "24h";
-  const { data, error, refetch } = useQuery({
-    queryKey: ["overview", chosen],
-    queryFn: () => getOverview(SPANS[chosen], 48),
-    refetchInterval: 5000,
-    placeholderData: (before) => before,
-  });
+  const { seen, state } = usePanorama(SPANS[chosen]);
   return (
     <Page
       title="Dashboard"
+      about={<Connection state={state} />}
       actions={
         <SegmentedControl
           aria-label="Span of time"
@@ -39,35 +35,41 @@ export function DashboardPage() {
         />
       }
     >
-      {error && !data && <Problem error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loader size="sm" />}
-      {data && <Shown overview={data} span={chosen} />}
+      {seen ? <Shown seen={seen} span={chosen} /> : <Loader size="sm" aria-label="Loading" />}
     </Page>
   );
 }
 
-function Shown({ overview, span: chosen }: { overview: Overview; span: string }) {
-  const total = (name: "succeeded" | "failed" | "error") => overview.buckets.reduce((sum, bucket) => sum + bucket[name], 0);
+function Connection({ state }: { state: LiveState }) {
+  const words = { live: "live", connecting: "connecting …", ended: "no longer live", lost: "connection lost, trying again" };
+  return (
+    <Text size="sm" className={state === "lost" ? "figure-danger" : "quiet"} role="status">
+      {words[state]}
+    </Text>
+  );
+}
+
+function Shown({ seen, span: chosen }: { seen: Panorama; span: string }) {
+  const total = (name: "succeeded" | "failed" | "error") => seen.buckets.reduce((sum, bucket) => sum + bucket[name], 0);
   const good = total("succeeded");
   const bad = total("failed") + total("error");
-  const last = overview.use.at(-1);
   return (
     <Stack>
       <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
-        <Figure label="Running" value={overview.running} to="/workflows?status=running" />
-        <Figure label="Pending" value={overview.pending} to="/workflows?status=pending" />
+        <Figure label="Running" value={seen.running} to="/workflows?status=running" />
+        <Figure label="Pending" value={seen.pending} to="/workflows?status=pending" />
         <Figure label={`Succeeded, ${chosen}`} value={good} to={`/workflows?status=succeeded&since=${chosen === "6h" ? "24h" : chosen}`} />
         <Figure label={`Failed, ${chosen}`} value={bad} to={`/workflows?status=failed,error&since=${chosen === "6h" ? "24h" : chosen}`} danger={bad > 0} />
         <Figure label="Failure rate" value={good + bad ? `${Math.round((100 * bad) / (good + bad))}%` : "–"} />
-        <Figure label="Nodes in line" value={last?.waiting ?? 0} to="/queues" />
+        <Figure label="Nodes in line" value={seen.latest.waiting} to="/queues" />
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
-        <Running />
-        <Failures />
-        <Throughput overview={overview} />
-        <Machine overview={overview} />
+        <Running rows={seen.running_rows} />
+        <Failures rows={seen.failed_rows} />
+        <Throughput buckets={seen.buckets} hours={seen.hours} />
+        <Machine seen={seen} />
       </SimpleGrid>
-      <QueueCard overview={overview} />
+      <QueueCard queues={seen.queues} waits={seen.waits} />
     </Stack>
   );
 }
@@ -104,33 +106,22 @@ function Figure({ label, value, to, danger }: FigureProps) {
   );
 }
 
-function useList(status: readonly string[], limit: number) {
-  return useQuery({
-    queryKey: ["workflows", "dashboard", status],
-    queryFn: ({ signal }) => listWorkflows({ status }, 1, limit, signal),
-    refetchInterval: 3000,
-  });
-}
-
-function Running() {
-  const { data } = useList(["running", "pending"], 8);
-  const rows = useWatched(data?.items ?? []);
+function Running({ rows }: { rows: readonly Summary[] }) {
   return (
     <Card title="Running now" actions={<All to="/workflows?status=running,pending" />}>
-      {data && !rows.length ? (
-        <Empty title="Nothing runs" action={<Anchor component={Link} to="/submit">Submit a workflow</Anchor>} />
-      ) : (
+      {rows.length ? (
         <Rows rows={rows} live />
+      ) : (
+        <Empty title="Nothing runs" action={<Anchor component={Link} to="/submit">Submit a workflow</Anchor>} />
       )}
     </Card>
   );
 }
 
-function Failures() {
-  const { data } = useList(["failed", "error"], 8);
+function Failures({ rows }: { rows: readonly Summary[] }) {
   return (
     <Card title="Failed lately" actions={<All to="/workflows?status=failed,error" />}>
-      {data && !data.items.length ? <Empty title="Nothing has failed" /> : <Rows rows={data?.items ?? []} />}
+      {rows.length ? <Rows rows={rows} /> : <Empty title="Nothing has failed" />}
     </Card>
   );
 }
@@ -168,15 +159,14 @@ function Rows({ rows, live = false }: { rows: readonly Summary[]; live?: boolean
   );
 }
 
-function Throughput({ overview }: { overview: Overview }) {
-  const { buckets } = overview;
+const Throughput = memo(function Throughput({ buckets, hours }: Pick<Panorama, "buckets" | "hours">) {
   const total = buckets.reduce((sum, each) => sum + each.succeeded + each.failed + each.error, 0);
   const took = buckets.filter((each) => each.mean_seconds !== null);
   const mean = took.length ? took.reduce((sum, each) => sum + each.mean_seconds!, 0) / took.length : null;
   return (
     <Card title="Ended" actions={<Text size="sm" className="quiet">{total.toLocaleString("en")} · {span(mean)} on average</Text>}>
       <Chart
-        label={`Workflows that ended in the last ${overview.hours} hours: ${total}`}
+        label={`Workflows that ended in the last ${hours} hours: ${total}`}
         kind="bars"
         times={buckets.map((each) => Date.parse(each.at) / 1000)}
         series={[
@@ -188,28 +178,27 @@ function Throughput({ overview }: { overview: Overview }) {
       />
     </Card>
   );
-}
+});
 
-function Machine({ overview }: { overview: Overview }) {
-  const { use } = overview;
-  const last = use.at(-1);
-  const times = use.map((each) => Date.parse(each.at) / 1000);
+function Machine({ seen }: { seen: Panorama }) {
+  const { latest, cpu, memory } = seen;
+  const use = [...seen.use, latest];
   return (
     <Card
       title="Machine"
       actions={
         <Text size="sm" className="quiet num">
-          {last ? `${last.cpu} of ${overview.cpu} cores, ${bytes(last.memory)} of ${bytes(overview.memory)} held` : ""}
+          {`${latest.cpu} of ${cpu} cores, ${bytes(latest.memory)} of ${bytes(memory)} held`}
         </Text>
       }
     >
       <Chart
-        label={`Cores held by running work: ${last?.cpu ?? 0} of ${overview.cpu}`}
-        times={times}
+        label={`Cores held by running work: ${latest.cpu} of ${cpu}`}
+        times={use.map((each) => Date.parse(each.at) / 1000)}
         series={[
           { label: "cores held", values: use.map((each) => each.cpu), color: "--state-running", fill: true },
           { label: "load of the machine", values: use.map((each) => each.load), color: "--state-suspended" },
-          { label: "cores there are", values: use.map(() => overview.cpu), color: "--state-failed", dash: true },
+          { label: "cores there are", values: use.map(() => cpu), color: "--state-failed", dash: true },
         ]}
         format={(value) => String(Math.round(value * 10) / 10)}
       />

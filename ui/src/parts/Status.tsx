@@ -1,6 +1,4 @@
 /** The state of a thing: a coloured mark with a shape of its own, and always the word. */
-import { Group } from "@mantine/core";
-
 const MARKS: Record<string, string> = {
   succeeded: "M5 12.5l4.5 4.5L19 7.5",
   failed: "M7 7l10 10M17 7 7 17",
@@ -49,9 +47,9 @@ export function StatusMark({ status, size = 16 }: { status: string; size?: numbe
 /** The mark and the word. */
 export function StatusWord({ status, size = 16 }: { status: string; size?: number }) {
   return (
-    <Group gap={6} wrap="nowrap" component="span" className="status">
+    <span className="status">
       <StatusMark status={status} size={size} />
       <span>{status}</span>
-    </Group>
+    </span>
   );
 }

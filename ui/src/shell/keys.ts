@@ -8,11 +8,9 @@ export type Keys = Record<string, (event: KeyboardEvent) => void>;
 /** Tell whether keys belong to the thing that has the focus. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return (
-    target.isContentEditable ||
-    ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName) ||
-    target.closest("[role=dialog], [role=listbox], [role=menu], .cm-editor") !== null
-  );
+  if (target.closest("[role=dialog], [role=listbox], [role=menu], .cm-editor")) return true;
+  if (target instanceof HTMLInputElement) return !["checkbox", "radio"].includes(target.type);
+  return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName);
 }
 
 /** Write a key as `useKeys` names it: `mod+k`, `?`, `g d`. */

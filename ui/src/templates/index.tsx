@@ -6,7 +6,7 @@ import { useMemo, useState, type FormEvent } from "react";
 import { stringify } from "yaml";
 
 import { listClusterTemplates, listProjects, listTemplates, removeTemplate, saveTemplate, type Template } from "../api/admin";
-import { Code } from "../parts/Code";
+import { CodeLater } from "../parts/CodeLater";
 import { Confirm } from "../parts/Confirm";
 import { Icon } from "../parts/Icon";
 import { Empty, Page } from "../parts/Page";
@@ -116,7 +116,7 @@ function Shown({ template, onClose }: { template: Template; onClose: () => void 
           </Button>
         </Group>
       </Group>
-      <Code text={text} label={`Template ${template.name}`} />
+      <CodeLater text={text} label={`Template ${template.name}`} />
       {removing && (
         <Confirm title={`Remove ${template.name}?`} action="Remove" danger onConfirm={remove} onClose={() => setRemoving(false)}>
           Workflows that began with it keep it.

@@ -85,6 +85,11 @@ export function LogView({ workflow, node, name }: LogViewProps) {
       {log.cut && (
         <Group gap="xs" className="log-cut">
           <Text size="xs">Earlier lines are not shown.</Text>
+          {log.readMore && (
+            <Button size="compact-xs" variant="default" onClick={log.readMore}>
+              Read more
+            </Button>
+          )}
           <Button size="compact-xs" variant="default" onClick={log.readAll}>
             Read from the beginning
           </Button>

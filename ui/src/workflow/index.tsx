@@ -5,7 +5,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
 
 import { getYaml, hasEnded, type Workflow } from "../api/workflows";
-import { Code } from "../parts/Code";
+import { CodeLater } from "../parts/CodeLater";
 import { Page } from "../parts/Page";
 import { Problem } from "../parts/Problem";
 import { useAddress } from "../parts/search";
@@ -156,5 +156,5 @@ function Facts({ workflow, live }: { workflow: Workflow; live: string }) {
 function SubmittedText({ workflow }: { workflow: string }) {
   const { data, error } = useQuery({ queryKey: ["yaml", workflow], queryFn: () => getYaml(workflow), staleTime: Infinity });
   if (error) return <Problem error={error} />;
-  return data === undefined ? <Loader m="md" size="sm" /> : <Code text={data} label="The workflow as submitted" />;
+  return data === undefined ? <Loader m="md" size="sm" /> : <CodeLater text={data} label="The workflow as submitted" />;
 }

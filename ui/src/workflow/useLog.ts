@@ -1,12 +1,12 @@
 /** The lines of one node's log, read as they come and kept up to a limit. */
-import { useCallback, useEffect, useReducer, useRef } from "react";
+import { useEffect, useReducer, useRef, useState } from "react";
 
 import { readLog, type LogLine } from "../api/live";
 
 /** So many lines are kept; older ones go. */
 export const MAX_LINES = 200_000;
-/** At first only so much of the end is read: the log may be huge. */
-export const FIRST_BYTES = 2 * 1024 * 1024;
+/** At first only so much of the end is read, then more, then everything: the log may be huge. */
+export const STAGES: readonly (number | null)[] = [256 * 1024, 8 * 1024 * 1024, null];
 const BLOCK = 20_000;
 
 interface Log {
@@ -15,7 +15,8 @@ interface Log {
   cut: boolean;
   state: "reading" | "done" | "failed";
   error: unknown;
-  /** Read the log from its beginning. */
+  /** Read more of the log, or all of it from its beginning. */
+  readMore: (() => void) | null;
   readAll: () => void;
 }
 
@@ -23,8 +24,9 @@ interface Log {
 export function useLog(workflow: string, node: string): Log {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const log = useRef({ lines: [] as LogLine[], cut: false, state: "reading" as Log["state"], error: null as unknown });
-  const [whole, setWhole] = useReducer((_: string, next: string) => next, "");
-  const all = whole === `${workflow} ${node}`;
+  const key = `${workflow} ${node}`;
+  const [wanted, setWanted] = useState({ key: "", stage: 0 });
+  const stage = wanted.key === key ? wanted.stage : 0;
 
   useEffect(() => {
     const controller = new AbortController();
@@ -50,7 +52,8 @@ export function useLog(workflow: string, node: string): Log {
       later();
     }
 
-    const query = all ? undefined : { last_bytes: FIRST_BYTES };
+    const bytes = STAGES[stage];
+    const query = bytes ? { last_bytes: bytes } : undefined;
     readLog(workflow, node, { follow: true, signal: controller.signal, onLines, query }).then(
       () => {
         current.state = "done";
@@ -68,10 +71,14 @@ export function useLog(workflow: string, node: string): Log {
       cancelAnimationFrame(frame);
       controller.abort();
     };
-  }, [workflow, node, all]);
+  }, [workflow, node, stage]);
 
-  const readAll = useCallback(() => setWhole(`${workflow} ${node}`), [workflow, node]);
-  return { ...log.current, readAll };
+  const last = STAGES.length - 1;
+  return {
+    ...log.current,
+    readMore: stage + 1 < last ? () => setWanted({ key, stage: stage + 1 }) : null,
+    readAll: () => setWanted({ key, stage: last }),
+  };
 }
 
 /** Tell whether something stands before the first line of a stream. */

@@ -2,7 +2,7 @@
 import { Button, Group, MultiSelect, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { memo, useEffect, useState } from "react";
 
 import { listProjects } from "../api/admin";
 import { listQueues } from "../api/queues";
@@ -16,8 +16,8 @@ interface FilterBarProps {
   onChange: (change: Search) => void;
 }
 
-/** All of them. */
-export function FilterBar({ search, onChange }: FilterBarProps) {
+/** All of them; drawn anew only when they change, not with every turn of the wheel. */
+export const FilterBar = memo(function FilterBar({ search, onChange }: FilterBarProps) {
   const projects = useQuery({ queryKey: ["projects"], queryFn: listProjects, staleTime: 30_000 });
   const queues = useQuery({ queryKey: ["queues"], queryFn: listQueues, staleTime: 30_000 });
   const statuses = (search["status"] ?? "").split(",").filter(Boolean);
@@ -48,7 +48,7 @@ export function FilterBar({ search, onChange }: FilterBarProps) {
       )}
     </Group>
   );
-}
+});
 
 interface ChoiceProps {
   label: string;

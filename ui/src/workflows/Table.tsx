@@ -1,8 +1,8 @@
 /** The list itself: only rows in view exist, so a million of them scroll like ten. */
-import { Checkbox, Progress, Skeleton } from "@mantine/core";
+import { Checkbox } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
-import { Link } from "@tanstack/react-router";
-import { useEffect, useRef, useState, type UIEvent } from "react";
+import { useNavigate } from "@tanstack/react-router";
+import { memo, useEffect, useRef, useState, type MouseEvent, type UIEvent } from "react";
 
 import type { Filters, Summary } from "../api/workflows";
 import { StatusWord } from "../parts/Status";
@@ -109,22 +109,22 @@ interface RowProps {
   onMark: (row: Summary, on: boolean) => void;
 }
 
-function Row({ index, row, marked, current, onMark }: RowProps) {
+/** Plain elements: dozens of rows come and go with every turn of the wheel. */
+const Row = memo(function Row({ index, row, marked, current, onMark }: RowProps) {
   const className = `list-row${current ? " list-current" : ""}${marked ? " list-marked" : ""}`;
   if (!row) {
     return (
       <div className={className} role="row" aria-rowindex={index + 2} aria-busy="true">
-        <span role="cell" className="list-waiting">
-          <Skeleton height={10} width="60%" />
-        </span>
+        <span role="cell" className="list-waiting" />
       </div>
     );
   }
   return (
     <div className={className} role="row" aria-rowindex={index + 2} data-row={index}>
       <span role="cell">
-        <Checkbox
-          size="xs"
+        <input
+          type="checkbox"
+          className="check"
           aria-label={`Mark ${row.name}`}
           checked={marked}
           onChange={(event) => onMark(row, event.currentTarget.checked)}
@@ -134,9 +134,7 @@ function Row({ index, row, marked, current, onMark }: RowProps) {
         <StatusWord status={row.suspended && row.status === "running" ? "suspended" : row.status} />
       </span>
       <span role="cell" className="cut col-name">
-        <Link to="/workflows/$id" params={{ id: row.id }} className="row-link">
-          {row.name}
-        </Link>
+        <RowLink row={row} />
         {row.message && <span className="row-note">{row.message}</span>}
       </span>
       <span role="cell" className="cut col-project">
@@ -146,7 +144,9 @@ function Row({ index, row, marked, current, onMark }: RowProps) {
         {row.queue_id?.replace(/^q-/, "") ?? "–"}
       </span>
       <span role="cell" className="col-progress">
-        <Progress value={row.progress} size="sm" aria-label={`${row.progress}% done`} />
+        <span className="bar" role="progressbar" aria-valuenow={row.progress} aria-valuemin={0} aria-valuemax={100} aria-label={`${row.progress}% done`}>
+          <span style={{ width: `${row.progress}%` }} />
+        </span>
       </span>
       <span role="cell" className="col-created">
         <Ago at={row.created_at} />
@@ -155,5 +155,19 @@ function Row({ index, row, marked, current, onMark }: RowProps) {
         <Took start={row.start_time} end={row.end_time} />
       </span>
     </div>
+  );
+});
+
+function RowLink({ row }: { row: Summary }) {
+  const navigate = useNavigate();
+  function open(event: MouseEvent): void {
+    if (event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    void navigate({ to: "/workflows/$id", params: { id: row.id } });
+  }
+  return (
+    <a href={`/workflows/${encodeURIComponent(row.id)}`} className="row-link" onClick={open}>
+      {row.name}
+    </a>
   );
 }

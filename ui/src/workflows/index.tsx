@@ -1,7 +1,7 @@
 /** All workflows: filters in the address, rows from the server page by page, actions for many. */
 import { Button, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 
 import type { Summary } from "../api/workflows";
 import { Icon } from "../parts/Icon";
@@ -29,7 +29,7 @@ export function WorkflowsPage() {
     setCursor(-1);
   }, [key]);
 
-  function mark(given: Summary[], on: boolean): void {
+  const mark = useCallback((given: Summary[], on: boolean): void => {
     setMarked((before) => {
       const after = new Map(before);
       for (const each of given) {
@@ -38,7 +38,8 @@ export function WorkflowsPage() {
       }
       return after;
     });
-  }
+  }, []);
+  const markOne = useCallback((row: Summary, on: boolean) => mark([row], on), [mark]);
   useRowKeys(rows, cursor, setCursor, (row) => mark([row], !marked.has(row.id)));
 
   return (
@@ -52,7 +53,7 @@ export function WorkflowsPage() {
         <Table
           filters={filters}
           marked={marked}
-          onMark={(row, on) => mark([row], on)}
+          onMark={markOne}
           onMarkAll={mark}
           cursor={cursor}
           rows={rows}

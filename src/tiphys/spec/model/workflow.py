@@ -83,6 +83,8 @@ class WorkflowSpec(Model, frozen=True, kw_only=True):
     service_account_name: str = ""
     shutdown: str = ""
     suspend: bool | None = None
+    suspend_by_steps: bool | None = None
+    """Ours: each layer waits to be released before its pods start (docs/kueue.md)."""
     synchronization: Synchronization | None = None
     template_defaults: Template | None = None
     templates: tuple[Template, ...] = ()

@@ -19,6 +19,7 @@ _POD_GC = (
     "OnWorkflowCompletion",
     "OnWorkflowSuccess",
 )
+_SCHEDULER = "tiphys.dev/scheduler"
 _KNOWN = (
     "name",
     "namespace",
@@ -58,6 +59,9 @@ def check_spec(
         context.own_template(spec.on_exit, ("onExit",))
     check_hooks(spec.hooks, ("hooks",), context)
     _check_policies(context)
+    if spec.suspend_by_steps and workflow.metadata.labels.get(_SCHEDULER) == "argo-default":
+        message = "Argo knows no suspendBySteps and would not pause: `tiphys kueue inject` helps"
+        report.add(("suspendBySteps",), message, warning=True)
     _check_templates(context)
 
 

@@ -20,6 +20,7 @@ from tiphys.spec.model import (
     DAGTask,
     DAGTemplate,
     Inputs,
+    Metadata,
     ObjectMeta,
     Parameter,
     PersistentVolumeClaim,
@@ -51,7 +52,7 @@ def compile_job(job: VolcanoJob, report: Report) -> Workflow:
     name = job.metadata.name or f"{job.metadata.generate_name}xxxxx"
     check_job(job.spec, report)
     check_names(job.spec, name, report)
-    template = Template(name=JOB, volcano_job=_plain(job.spec))
+    template = Template(name=JOB, metadata=_own(job.metadata), volcano_job=_plain(job.spec))
     return Workflow(
         metadata=_meta(job.metadata, "Job", msgspec.to_builtins(job)),
         spec=WorkflowSpec(
@@ -109,6 +110,11 @@ def _meta(meta: ObjectMeta, kind: str, manifest: dict[str, Any]) -> ObjectMeta:
     manifest.pop("status", None)
     annotations = {**meta.annotations, MANIFEST: msgspec.json.encode(manifest).decode()}
     return replace(meta, labels={**meta.labels, KIND: kind}, annotations=annotations)
+
+
+def _own(meta: ObjectMeta) -> Metadata:
+    """What is said about a Job itself: on a cluster it stands on the Job there."""
+    return Metadata(labels=meta.labels, annotations=meta.annotations)
 
 
 def _ttl(spec: JobSpec) -> TTLStrategy | None:

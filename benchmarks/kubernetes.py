@@ -1,0 +1,139 @@
+"""Nodes per second on a cluster: ``k8s-native`` and the Argo controller, side by side.
+
+    scripts/cluster up --argo --kwok 20
+    python benchmarks/kubernetes.py [--home FOLDER] [--nodes 1000] [--rounds 1] [--only ours|argo]
+
+The same workflow, a loop of N pods, on the same cluster, one engine after the other. Pods are
+placed on KWOK's nodes, which only pretend to run them, so that the engines and the API server are
+measured and not how fast one machine starts containers. Both are timed from the submission to the
+end of the workflow: ours with the start of the command, Argo's with its controller running already
+and its settings as shipped. The machine is shared by everything here: the ratio counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.cluster.helm import Helm
+from tests.cluster.rig.__main__ import _default_home
+from tests.cluster.rig.argo import SERVICE_ACCOUNT
+from tests.cluster.rig.daemon import Daemons
+from tests.cluster.rig.kwok import TAINT
+from tests.cluster.rig.plane import ControlPlane
+
+GOAL = 3.0
+LIMIT = 600.0
+WORKFLOW = f"""
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {{name: fan-out}}
+spec:
+  entrypoint: main
+  nodeSelector: {{type: kwok}}
+  tolerations: [{{key: {TAINT}, operator: Exists}}]
+  templates:
+  - name: main
+    steps:
+    - - {{name: work, template: work, withSequence: {{count: "COUNT"}}}}
+  - name: work
+    container: {{image: "alpine:3.23", command: ["true"]}}
+"""
+
+
+def measure_ours(plane: ControlPlane, namespace: str, text: str) -> float:
+    """Run the command to its end; give the seconds."""
+    with tempfile.TemporaryDirectory() as folder, Helm(Path(folder), plane, namespace) as helm:
+        begun = time.monotonic()
+        done = helm("run", "--scheduler", "k8s-native", "-o", "json", helm.write(text))
+        spent = time.monotonic() - begun
+        if done.returncode:
+            raise SystemExit(f"the workflow failed: {done.stderr[-2000:]}")
+        return spent
+
+
+def measure_argo(plane: ControlPlane, namespace: str, text: str) -> float:
+    """Hand the workflow to Argo's controller and follow it to its end; give the seconds."""
+    import yaml
+
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    plane.api.apply({**account, "metadata": {"name": SERVICE_ACCOUNT, "namespace": namespace}})
+    path = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/workflows"
+    begun = time.monotonic()
+    plane.api.call("POST", path, yaml.safe_load(text))
+    # Only the labels are asked for: the whole object, often, would slow its controller down.
+    ended = f"{path}?labelSelector=workflows.argoproj.io/completed%3Dtrue&limit=1"
+    while not plane.api.call("GET", ended)["items"]:
+        if time.monotonic() - begun > LIMIT:
+            raise SystemExit(f"Argo's workflow did not end within {LIMIT:.0f} s")
+        time.sleep(0.2)
+    spent = time.monotonic() - begun
+    phase = plane.api.call("GET", f"{path}/fan-out")["status"]["phase"]
+    if phase != "Succeeded":
+        raise SystemExit(f"Argo's workflow ended as {phase}")
+    return spent
+
+
+ENGINES: dict[str, Callable[[ControlPlane, str, str], float]] = {
+    "ours": measure_ours,
+    "argo": measure_argo,
+}
+NAMES = {"ours": "Tiphys, k8s-native", "argo": "Argo controller"}
+
+
+def measure(plane: ControlPlane, engine: str, count: int) -> float:
+    """Measure one engine in a namespace of its own; give nodes per second."""
+    namespace = f"bench-{os.urandom(3).hex()}"
+    thing = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    plane.api.apply(thing)
+    try:
+        spent = ENGINES[engine](plane, namespace, WORKFLOW.replace("COUNT", str(count)))
+    finally:
+        plane.api.call("DELETE", f"/api/v1/namespaces/{namespace}")
+        _until_gone(plane, namespace)
+    rate = count / spent
+    print(f"{NAMES[engine]:20} {count} nodes in {spent:.1f} s: {rate:.1f} nodes/s", flush=True)
+    return rate
+
+
+def _until_gone(plane: ControlPlane, namespace: str) -> None:
+    """Wait until what one engine left no longer weighs on the next."""
+    end = time.monotonic() + LIMIT
+    while plane.api.answers(f"/api/v1/namespaces/{namespace}") and time.monotonic() < end:
+        time.sleep(0.5)
+
+
+def main() -> int:
+    """Measure, and tell the ratio."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--home", type=Path, default=_default_home(), help="the cluster's folder")
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", choices=ENGINES, default=None)
+    parser.add_argument("--json", type=Path, help="write the figures to a file as well")
+    given = parser.parse_args()
+    plane = ControlPlane(given.home, Daemons(given.home))
+    best = dict.fromkeys([given.only] if given.only else ENGINES, 0.0)
+    for _ in range(given.rounds):
+        for engine in best:
+            best[engine] = max(best[engine], measure(plane, engine, given.nodes))
+    if given.json:
+        given.json.write_text(json.dumps(best) + "\n")
+    if given.only:
+        return 0
+    ratio = best["ours"] / best["argo"]
+    verdict = "met" if ratio >= GOAL else "missed"
+    print(f"ratio {ratio:.1f} (goal {GOAL:g}: {verdict})")
+    return 0 if ratio >= GOAL else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,49 @@
+"""Which scheduler a workflow gets: the one that it names, the configured one, or this machine.
+
+Pure. With ``scheduler.volcano.enabled`` off (``ENABLE_VOLCANO_SCHEDULER``), work for Volcano runs
+on this machine: it keeps a note of what it asked for, so that a resubmission asks again, and the
+queue that it names, which is one of the cluster's, plays no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from tiphys.config import SchedulerSettings
+from tiphys.ports import LOCAL, SCHEDULER_LABEL, VOLCANO
+from tiphys.spec import model
+
+ASKED = "tiphys.dev/asked-scheduler"
+"""The annotation of a workflow that runs here instead of where it asked for."""
+FELL_BACK = "SchedulerFallback"
+"""The kind of the event that tells it."""
+_WHY = (
+    "Volcano is off (scheduler.volcano.enabled, ENABLE_VOLCANO_SCHEDULER):"
+    " it runs on this machine, in the default queue"
+)
+replace = msgspec.structs.replace
+
+
+def choose(workflow: model.Workflow, settings: SchedulerSettings) -> tuple[model.Workflow, str]:
+    """Settle where a workflow runs; say why it is not where it asked for, "" if it is."""
+    meta = workflow.metadata
+    labels, annotations = dict(meta.labels), dict(meta.annotations)
+    asked = annotations.pop(ASKED, "")
+    wanted = labels.pop(SCHEDULER_LABEL, "") or asked or settings.default
+    why = ""
+    if wanted == VOLCANO and not settings.volcano.enabled:
+        annotations[ASKED] = wanted
+        wanted, why = LOCAL, _WHY
+    if wanted != LOCAL:
+        labels[SCHEDULER_LABEL] = wanted
+    if (labels, annotations) == (meta.labels, meta.annotations):
+        return workflow, why
+    changed = replace(meta, labels=labels, annotations=annotations)
+    return replace(workflow, metadata=changed), why
+
+
+def has_fallen_back(annotations: Mapping[str, str]) -> bool:
+    """Whether a workflow runs here though it asked for a cluster."""
+    return ASKED in annotations

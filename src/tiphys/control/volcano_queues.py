@@ -1,0 +1,257 @@
+"""The queues of a cluster's Volcano: listed, made, changed, opened, closed, removed.
+
+Holds nothing: the cluster has the truth, and whoever else changes queues there is seen at once.
+``tiphys queue`` and the API stand on this; what they show of it is theirs. Opening and closing are
+Volcano's own business: it is asked by a Command, as its own tool does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from tiphys.errors import ClusterError, ConflictError, InvalidInputError, NotFoundError
+from tiphys.kube.access import find_access
+from tiphys.kube.client import Client
+from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.scheduling.queue import DEFAULT, ROOT
+from tiphys.scheduling.queue_manifest import (
+    API,
+    DESCRIPTION,
+    change_of,
+    manifest_of,
+    plan_of,
+    preset_manifests,
+    spec_of,
+)
+
+Json = dict[str, Any]
+QUEUES = f"/apis/{API}/queues"
+_COMMANDS = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands"
+_ACTIONS = {"Open": "OpenQueue", "Closed": "CloseQueue"}
+_ENOUGH = {"Open": ("Open",), "Closed": ("Closed", "Closing")}
+PATIENCE = 20.0
+"""Seconds that Volcano has to open or close a queue, or to answer at all."""
+_LOOK = 0.2
+_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
+_PHASES = ("Pending", "Inqueue", "Running", "Unknown", "Completed")
+
+
+class VolcanoQueues:
+    """Queues of one cluster."""
+
+    def __init__(self, config: KubernetesConfig) -> None:
+        self._config = config
+        self._known: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        """The cluster; looked for when it is needed first."""
+        if self._known is None:
+            given = self._config
+            access = find_access(os.environ, kubeconfig=given.kubeconfig, context=given.context)
+            self._known = Client(access)
+        return self._known
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._known is not None:
+            await self._known.close()
+
+    async def _all(self, collection: str) -> list[Json]:
+        found = await self.client.get(collection, patience=PATIENCE)
+        return found.get("items") or []
+
+    # --- looking ----------------------------------------------------------------------------
+
+    async def listed(self) -> list[Json]:
+        """List all queues, parents before their children, without the root."""
+        try:
+            items = await self._all(QUEUES)
+        except ClusterError as error:
+            raise _told(error, "") from error
+        below: dict[str, list[Json]] = {}
+        for item in items:
+            below.setdefault(plan_of(item)["parent"], []).append(item)
+        found: list[Json] = []
+        stack = list(reversed(below.get(ROOT, [])))
+        while stack:
+            found.append(stack.pop())
+            stack += reversed(below.get(found[-1]["metadata"]["name"], []))
+        return found
+
+    async def get(self, name: str) -> Json:
+        """Read a queue."""
+        if not _NAME.fullmatch(name):
+            raise NotFoundError(f"Volcano has no queue {name[:200]!r}")
+        try:
+            return await self.client.get(f"{QUEUES}/{name}", patience=PATIENCE)
+        except ClusterError as error:
+            raise _told(error, name) from error
+
+    async def groups(self, name: str) -> Counter[str]:
+        """Count the pod groups of a queue by phase; empty where we may not look at all of them.
+
+        Volcano's status has fields for these numbers, and its controller leaves them empty.
+        """
+        try:
+            items = await self._all(f"/apis/{API}/podgroups")
+        except ClusterError as error:
+            if error.status == 403:
+                return Counter()
+            raise _told(error, name) from error
+        own = [item for item in items if (item["spec"].get("queue") or DEFAULT) == name]
+        phases = Counter((item.get("status") or {}).get("phase") or "Pending" for item in own)
+        return Counter({phase: phases[phase] for phase in _PHASES})
+
+    # --- changing ---------------------------------------------------------------------------
+
+    async def make(self, plan: Mapping[str, Any], description: str = "") -> Json:
+        """Make a queue; one of its name must not be there."""
+        name = str(plan["name"])
+        thing = manifest_of(name, spec_of(plan), description)
+        try:
+            return await self.client.create(QUEUES, thing, patience=PATIENCE)
+        except ClusterError as error:
+            raise _told(error, name) from error
+
+    async def change(
+        self, name: str, plan: Mapping[str, Any], description: str | None = None
+    ) -> Json:
+        """Change what is given; the rest stays as it is."""
+        patch: Json = {"spec": change_of(await self.get(name), spec_of(plan))}
+        if description is not None:
+            patch["metadata"] = {"annotations": {DESCRIPTION: description or None}}
+        try:
+            return await self.client.patch(f"{QUEUES}/{name}", patch, patience=PATIENCE)
+        except ClusterError as error:
+            raise _told(error, name) from error
+
+    async def set_state(self, name: str, state: str) -> Json:
+        """Have Volcano open or close a queue, and wait until it has."""
+        found = await self.get(name)
+        if _state(found) in _ENOUGH[state]:
+            return found
+        meta = found["metadata"]
+        owner = {"apiVersion": API, "kind": "Queue", "name": name, "uid": meta["uid"]}
+        command = {
+            "apiVersion": "bus.volcano.sh/v1alpha1",
+            "kind": "Command",
+            "metadata": {
+                "generateName": f"{name}-{state.lower()}-",
+                "namespace": "default",
+                "ownerReferences": [owner],
+            },
+            "target": owner,
+            "action": _ACTIONS[state],
+        }
+        try:
+            await self.client.create(_COMMANDS, command, patience=PATIENCE)
+        except ClusterError as error:
+            raise _told(error, name) from error
+        for _ in range(int(PATIENCE / _LOOK)):
+            found = await self.get(name)
+            if _state(found) in _ENOUGH[state]:
+                return found
+            await asyncio.sleep(_LOOK)
+        raise ConflictError(f"Volcano has not made queue {name} {state.lower()}: is it running?")
+
+    async def remove(self, name: str) -> None:
+        """Remove a queue that has neither work nor queues below it."""
+        if name in (DEFAULT, ROOT):
+            raise ConflictError(f"queue {name} is Volcano's own and cannot be deleted")
+        await self.get(name)
+        groups = await self.groups(name)
+        live = groups.total() - groups["Completed"]
+        if live:
+            raise ConflictError(f"queue {name} has {live} pod groups")
+        children = [
+            item["metadata"]["name"]
+            for item in await self.listed()
+            if plan_of(item)["parent"] == name
+        ]
+        if children:
+            raise ConflictError(f"queue {name} has queues below it: {', '.join(children)}")
+        try:
+            await self.client.delete(f"{QUEUES}/{name}", patience=PATIENCE)
+        except ClusterError as error:
+            raise _told(error, name) from error
+
+    async def ensure_presets(self) -> list[str]:
+        """Make the queues and priority classes that ship where they are absent; tell which.
+
+        What is there already is never altered, whatever it says. A default priority class counts
+        only if the cluster has no other: two of them would contradict each other.
+        """
+        made = []
+        for thing in preset_manifests():
+            if thing.get("globalDefault") and await self._has_default():
+                thing["globalDefault"] = False
+            collection = await self.client.path_of(thing, "")
+            try:
+                await self.client.create(collection, thing, patience=PATIENCE)
+            except ClusterError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+            else:
+                made.append(f"{thing['kind']} {thing['metadata']['name']}")
+        return made
+
+    async def _has_default(self) -> bool:
+        items = await self._all("/apis/scheduling.k8s.io/v1/priorityclasses")
+        return any(item.get("globalDefault") for item in items)
+
+
+def _state(thing: Json) -> str:
+    return str(plan_of(thing)["state"])
+
+
+def _told(error: ClusterError, name: str) -> Exception:
+    """Give the error as callers of queues know it."""
+    if error.status == 404 and not name:
+        return ClusterError("the cluster has no Volcano: it knows no Queues", status=404)
+    if error.status == 404:
+        return NotFoundError(f"Volcano has no queue {name[:200]!r}")
+    if error.status == 409:
+        return ConflictError(f"queue {name} exists already (an update changes it)")
+    if error.status in (400, 422):
+        return InvalidInputError(f"queue {name}: {error}")
+    return error
+
+
+async def perform_volcano(queues: VolcanoQueues, op: str, arguments: Mapping[str, Any]) -> Any:
+    """Do one thing that ``tiphys queue`` asks for; as ``control.queues.perform_queue``."""
+    match op:
+        case "queue-list":
+            return [described(thing) for thing in await queues.listed()]
+        case "queue-get":
+            return described(await queues.get(str(arguments["name"])))
+        case "queue-save":
+            plan = dict(arguments["queue"])
+            if arguments.get("new"):
+                return described(await queues.make(plan))
+            return described(await queues.change(str(plan["name"]), plan))
+        case "queue-state":
+            name, state = str(arguments["name"]), str(arguments["state"])
+            return described(await queues.set_state(name, state))
+        case "queue-delete":
+            await queues.remove(str(arguments["name"]))
+            return {"name": arguments["name"]}
+        case _:
+            raise InvalidInputError(f"{op!r} is nothing that can be done to a queue")
+
+
+def described(thing: Json) -> Json:
+    """Give a queue as ``tiphys queue`` shows it."""
+    plan = plan_of(thing)
+    status = thing.get("status") or {}
+    return {
+        **plan,
+        "effective": plan["state"],
+        "source": "volcano",
+        "used": status.get("allocated") or {},
+    }

@@ -1,0 +1,446 @@
+"""Flows for Volcano's own JobFlow controller: made there, watched, and mirrored.
+
+Only plain flows come here (``spec.volcano.plain``). The controller decides what starts; how a flow
+stands is read from its Jobs and pods, because the flow's own status stops telling the truth once a
+Job has failed. A flow that is stopped becomes ``Terminating``, which upstream's controller leaves
+alone, and its Jobs are terminated by commands. Deleting a flow deletes everything made for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tiphys.dispatch.volcano_mirror import FlowMirror, is_over
+from tiphys.dispatch.volcano_object import (
+    covers,
+    drops_jobs,
+    flows_path,
+    owned_by,
+    templates_path,
+    write_flow,
+    write_templates,
+)
+from tiphys.engine.event import JobSeen
+from tiphys.engine.node import Node, Phase
+from tiphys.errors import ClusterError, TiphysError
+from tiphys.executor.clock import now
+from tiphys.kube.access import find_access
+from tiphys.kube.client import FOREVER, MERGE, Client
+from tiphys.ports import Dispatch, Instruction, Mirrored, MirrorSink
+from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.runtimes.kubernetes_job import OWNER, owner_of
+from tiphys.runtimes.volcano_crew import Crew
+from tiphys.runtimes.volcano_lookout import VolcanoLookout, is_of
+from tiphys.runtimes.volcano_object import JOB_NAME, WORKFLOW_ID, vcjobs_path
+from tiphys.runtimes.volcano_order import order as order_job
+
+Json = dict[str, Any]
+LOG_CAP = 256 * 1024 * 1024
+LAST_WORDS = 5.0
+QUIET = 15.0
+_BACKGROUND = {"propagationPolicy": "Background"}
+_STOPPED = ("Terminating", "Failed")
+
+
+class _Entry:
+    """One flow that was handed over."""
+
+    def __init__(self, order: Dispatch, namespace: str, folder: Path) -> None:
+        self.order, self.namespace = order, namespace
+        self.mirror = FlowMirror(order.name, order.workflow.spec)
+        self.flow: Json | None = None
+        self.stopping = self.concluding = False
+        self.crews: dict[str, Crew] = {}
+        self._folder = folder
+
+    @property
+    def phase(self) -> str:
+        """Upstream's word for how the flow is."""
+        return str((((self.flow or {}).get("status") or {}).get("state") or {}).get("phase") or "")
+
+    def step_of(self, job: str) -> str:
+        """Give the step whose Job has this name; "" where none has."""
+        step = job.removeprefix(f"{self.order.name}-")
+        return step if step in self.mirror.steps and step != job else ""
+
+    def crew_of(self, step: str) -> Crew:
+        """Give what is known of a step's Job."""
+        if step not in self.crews:
+            folder = self._folder / f"{self.order.uid}.{self.mirror.numbers[step]}"
+            crew = self.crews[step] = Crew(self.namespace, f"{self.order.name}-{step}", folder)
+            crew.open()
+        return self.crews[step]
+
+    def is_over(self) -> bool:
+        """Whether nothing more will happen."""
+        phases = {step: crew.phase for step, crew in self.crews.items()}
+        needs = {name: task.dependencies for name, task in self.mirror.steps.items()}
+        return is_over(phases, needs, inert=self.stopping or self.phase in _STOPPED)
+
+
+class VolcanoDispatcher:
+    """Hands flows to Volcano."""
+
+    def __init__(self, data: Path, config: KubernetesConfig) -> None:
+        self._data, self._config = data, config
+        self._sink: MirrorSink = lambda _: None
+        self._client: Client | None = None
+        self._lookout: VolcanoLookout | None = None
+        self._entries: dict[str, _Entry] = {}
+        self._making = asyncio.Lock()
+        """Flows share templates: one after another."""
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._orders: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    # --- ports.Dispatcher -------------------------------------------------------------------
+
+    async def open(self, sink: MirrorSink) -> None:
+        """Remember who listens; the cluster is asked for when there is something for it."""
+        self._sink = sink
+
+    async def dispatch(self, orders: Sequence[Dispatch]) -> None:
+        """Make each flow, or find it."""
+        for order in orders:
+            if order.uid not in self._entries:
+                namespace = self._config.namespace or order.namespace
+                folder = self._data / "attempts" / order.uid
+                entry = self._entries[order.uid] = _Entry(order, namespace, folder)
+                self._spawn(self._make(entry))
+
+    async def instruct(self, instructions: Sequence[Instruction]) -> None:
+        """Stop flows, or remove what was made for them."""
+        for each in instructions:
+            if each.verb == "delete":
+                self._orders.add(self._spawn(self._remove(each)))
+            elif each.verb in ("stop", "terminate"):
+                self._orders.add(self._spawn(self._stop(each)))
+
+    async def close(self) -> None:
+        """Hang up; Volcano goes on."""
+        self._closed = True
+        if self._orders:
+            # Whoever asked for these was told that it is done.
+            await asyncio.wait(self._orders, timeout=LAST_WORDS)
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+        if self._client is not None:
+            await self._client.close()
+
+    # --- making -----------------------------------------------------------------------------
+
+    async def _make(self, entry: _Entry) -> None:
+        try:
+            client, lookout = self._connect()
+            await lookout.watch(entry.namespace)
+            async with self._making:
+                entry.flow = await self._create(client, entry)
+        except (TiphysError, OSError) as error:
+            self._give_up(entry, str(error))
+            return
+        except Exception as error:  # A defect of ours must not leave a flow running for ever.
+            self._give_up(entry, f"{type(error).__name__}: {error}")
+            return
+        entry.stopping = entry.stopping or entry.phase == "Terminating"
+        self._tell(entry, entry.mirror.begin(now()))
+        for job in lookout.jobs_of(entry.namespace, entry.flow):
+            self._see_job(entry, job, gone=False)
+        self._look(entry)
+
+    async def _create(self, client: Client, entry: _Entry) -> Json:
+        order, owner = entry.order, owner_of(self._data)
+        path = flows_path(entry.namespace)
+        templates = write_templates(order, entry.namespace, owner)
+        if not order.known:
+            for template in templates:
+                await self._ensure(client, entry, template)
+            flow = write_flow(order, entry.namespace, owner)
+            with suppress_conflict():
+                await client.create(path, flow, patience=FOREVER)
+        try:
+            found = await client.get(f"{path}/{order.name}", patience=FOREVER)
+        except ClusterError as error:
+            if error.status != 404:
+                raise
+            raise ClusterError(_deleted(order.name)) from error
+        if (found["metadata"].get("labels") or {}).get(WORKFLOW_ID) != order.uid:
+            raise ClusterError(f"a JobFlow {order.name} exists on the cluster and is not ours")
+        for template in templates:
+            await self._own(client, template, found)
+        return found
+
+    async def _ensure(self, client: Client, entry: _Entry, template: Json) -> None:
+        """Make a JobTemplate; one that is there is used if it says the same."""
+        meta, collection = template["metadata"], templates_path(entry.namespace)
+        with suppress_conflict():
+            await client.create(collection, template, patience=FOREVER)
+            return
+        path = f"{collection}/{meta['name']}"
+        found = await client.get(path, patience=FOREVER)
+        if covers(found["spec"], template["spec"]):
+            return
+        ours = (found["metadata"].get("labels") or {}).get(OWNER) == meta["labels"][OWNER]
+        if not ours or self._is_used(entry, meta["name"]):
+            raise ClusterError(
+                f"another JobTemplate {meta['name']} exists in namespace {entry.namespace}: "
+                "give the step another name, or run one flow after the other"
+            )
+        kept = {**meta, "resourceVersion": found["metadata"]["resourceVersion"]}
+        kept["ownerReferences"] = found["metadata"].get("ownerReferences") or []
+        await client.call("PUT", path, {**template, "metadata": kept}, patience=FOREVER)
+
+    def _is_used(self, entry: _Entry, template: str) -> bool:
+        """Whether another flow under way needs a template as it is."""
+        others = [each for each in self._entries.values() if each is not entry]
+        return any(
+            each.namespace == entry.namespace and template in each.mirror.steps for each in others
+        )
+
+    async def _own(self, client: Client, template: Json, flow: Json) -> None:
+        """Have a template of ours go with the last flow that uses it."""
+        name = template["metadata"]["name"]
+        path = f"{templates_path(template['metadata']['namespace'])}/{name}"
+        with suppress(ClusterError):
+            found = await client.get(path)
+            owner = template["metadata"]["labels"][OWNER]
+            if (found["metadata"].get("labels") or {}).get(OWNER) == owner:
+                others = found["metadata"].get("ownerReferences") or []
+                if not is_of(found, flow):
+                    change = {"ownerReferences": [*others, owned_by(flow)]}
+                    await client.patch(path, {"metadata": change})
+
+    def _give_up(self, entry: _Entry, message: str) -> None:
+        if self._entries.pop(entry.order.uid, None) is not None and not self._closed:
+            at = now()
+            end = Mirrored(
+                uid=entry.order.uid,
+                at=at,
+                phase="Error",
+                message=message,
+                started_at=at,
+                finished_at=at,
+            )
+            self._sink([end])
+
+    # --- following --------------------------------------------------------------------------
+
+    def _take_flow(self, namespace: str, flow: Json, gone: bool) -> None:
+        entry = self._entries.get((flow["metadata"].get("labels") or {}).get(WORKFLOW_ID, ""))
+        if entry is None or entry.namespace != namespace or entry.flow is None:
+            return
+        entry.flow = flow
+        if gone and not entry.concluding:
+            self._give_up(entry, _deleted(entry.order.name))
+            return
+        self._look(entry)
+
+    def _take_job(self, namespace: str, job: Json, gone: bool) -> None:
+        for entry in self._owners(namespace, job):
+            self._see_job(entry, job, gone=gone)
+            self._look(entry)
+
+    def _owners(self, namespace: str, job: Json) -> list[_Entry]:
+        return [
+            entry
+            for entry in self._entries.values()
+            if entry.namespace == namespace and entry.flow is not None and is_of(job, entry.flow)
+        ]
+
+    def _see_job(self, entry: _Entry, job: Json, *, gone: bool) -> None:
+        step = entry.step_of(job["metadata"]["name"])
+        if not step or entry.concluding:
+            return
+        assert self._lookout is not None
+        crew = entry.crew_of(step)
+        fresh = crew.job is None or crew.job["metadata"]["uid"] != job["metadata"]["uid"]
+        crew.take_job(job, gone=gone)
+        if fresh:
+            for pod in self._lookout.pods_of(entry.namespace, job):
+                crew.take_pod(pod, gone=False)
+            if entry.stopping:
+                self._orders.add(self._spawn(self._terminate(crew)))
+        self._show(entry, step)
+
+    def _take_pod(self, namespace: str, pod: Json, gone: bool) -> None:
+        name = (pod["metadata"].get("labels") or {}).get(JOB_NAME, "")
+        for entry in list(self._entries.values()):
+            step = entry.step_of(name)
+            crew = entry.crews.get(step) if entry.namespace == namespace else None
+            if crew is not None and crew.job is not None and is_of(pod, crew.job):
+                crew.take_pod(pod, gone=gone)
+                self._show(entry, step)
+                self._look(entry)
+
+    def _show(self, entry: _Entry, step: str) -> None:
+        if self._closed or entry.order.uid not in self._entries:
+            return
+        assert self._client is not None
+        crew = entry.crews[step]
+        if not crew.gone:
+            crew.copy_logs(self._client, LOG_CAP, self._spawn)
+        self._tell(entry, self._nodes(entry, step))
+
+    def _nodes(self, entry: _Entry, step: str) -> list[Node]:
+        crew = entry.crews[step]
+        seen = JobSeen(
+            at=now(),
+            node="",
+            attempt=0,
+            phase=crew.phase,
+            retries=crew.retries,
+            pods=crew.pods(),
+            history=crew.history(),
+        )
+        failed = crew.ended and crew.phase != "Completed"
+        return entry.mirror.see(step, seen, crew.told() if failed else crew.message)
+
+    def _tell(self, entry: _Entry, nodes: list[Node]) -> None:
+        if nodes:
+            at = now()
+            news = Mirrored(
+                uid=entry.order.uid, at=at, phase="Running", started_at=at, nodes=tuple(nodes)
+            )
+            self._sink([news])
+
+    # --- the end ----------------------------------------------------------------------------
+
+    def _look(self, entry: _Entry) -> None:
+        if self._closed or entry.concluding or entry.order.uid not in self._entries:
+            return
+        lost = [crew for crew in entry.crews.values() if crew.gone and not crew.ended]
+        if lost:
+            # Upstream makes it again: what has begun must not begin a second time unseen.
+            self._give_up(entry, f"the Job {lost[0].name} was deleted from the cluster")
+            self._orders.add(self._spawn(self._halt(entry)))
+        elif entry.is_over():
+            entry.concluding = True
+            self._spawn(self._conclude(entry))
+
+    async def _conclude(self, entry: _Entry) -> None:
+        """Wait for the last news and lines, then tell of the end."""
+        crews = entry.crews.values()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(QUIET):
+                for crew in crews:
+                    while not (crew.settled or crew.gone):
+                        crew.changed.clear()
+                        await crew.changed.wait()
+        await asyncio.gather(*(crew.finish_logs() for crew in crews))
+        whole = len(entry.crews) == len(entry.mirror.steps)
+        good = whole and all(crew.phase == "Completed" for crew in crews)
+        phase, at = Phase.SUCCEEDED if good else Phase.FAILED, now()
+        nodes = [node for step in entry.crews for node in self._nodes(entry, step)]
+        nodes += entry.mirror.end(phase, at)
+        self._entries.pop(entry.order.uid, None)
+        self._sink(
+            [
+                Mirrored(
+                    uid=entry.order.uid,
+                    at=at,
+                    phase=str(phase),
+                    started_at=at,
+                    finished_at=at,
+                    nodes=tuple(nodes),
+                )
+            ]
+        )
+        if good:
+            self._orders.add(self._spawn(self._round_off(entry)))
+
+    async def _round_off(self, entry: _Entry) -> None:
+        """See to it that upstream's flow ends as well, and drops its Jobs if it should.
+
+        It goes from Pending to Running to Succeed by one event of a Job each, and nothing wakes it
+        where the last event came too early. So a Job is touched until it has got there.
+        """
+        assert self._client is not None
+        path = f"{flows_path(entry.namespace)}/{entry.order.name}"
+        job = f"{vcjobs_path(entry.namespace)}/{next(iter(entry.crews.values())).name}"
+        with suppress(ClusterError):
+            if drops_jobs(entry.order):
+                await self._client.patch(path, {"spec": {"jobRetainPolicy": "delete"}})
+            for number in range(10):
+                flow = await self._client.get(path)
+                if ((flow.get("status") or {}).get("state") or {}).get("phase") == "Succeed":
+                    return
+                note = {"tiphys.dev/touched": str(number)}
+                await self._client.patch(job, {"metadata": {"annotations": note}})
+                await asyncio.sleep(0.5)
+
+    # --- instructing ------------------------------------------------------------------------
+
+    async def _stop(self, given: Instruction) -> None:
+        entry = self._entries.get(given.uid)
+        if entry is not None and not entry.stopping:
+            entry.stopping = True
+            await self._halt(entry)
+            self._look(entry)
+
+    async def _halt(self, entry: _Entry) -> None:
+        """Have upstream start nothing more of a flow, and terminate what runs."""
+        client, _ = self._connect()
+        path = f"{flows_path(entry.namespace)}/{entry.order.name}/status"
+        change = {"status": {"state": {"phase": "Terminating"}}}
+        with suppress(ClusterError):
+            await client.call("PATCH", path, change, kind=MERGE, patience=FOREVER)
+        for crew in list(entry.crews.values()):
+            if not (crew.ended or crew.gone):
+                await self._terminate(crew)
+
+    async def _terminate(self, crew: Crew) -> None:
+        client, _ = self._connect()
+        with suppress(ClusterError):
+            assert crew.job is not None
+            await order_job(client, crew.job, "TerminateJob")
+
+    async def _remove(self, given: Instruction) -> None:
+        """Delete what was made for a flow or its Jobs; the rest belongs to these and follows."""
+        client, _ = self._connect()
+        namespace = self._config.namespace or given.namespace
+        query = {"labelSelector": f"{WORKFLOW_ID}={given.uid}"}
+        for collection in (flows_path(namespace), vcjobs_path(namespace)):
+            with suppress(ClusterError):
+                listed = await client.get(collection, query, patience=FOREVER)
+                for thing in listed.get("items") or ():
+                    path = f"{collection}/{thing['metadata']['name']}"
+                    await client.delete(path, _BACKGROUND, patience=FOREVER)
+
+    # --- the rest ---------------------------------------------------------------------------
+
+    def _connect(self) -> tuple[Client, VolcanoLookout]:
+        if self._client is None or self._lookout is None:
+            given = self._config
+            access = find_access(os.environ, kubeconfig=given.kubeconfig, context=given.context)
+            self._client = Client(access)
+            flows = (flows_path, f"{OWNER}={owner_of(self._data)}", self._take_flow)
+            self._lookout = VolcanoLookout(
+                self._client, self._spawn, self._take_job, self._take_pod, [flows]
+            )
+        return self._client, self._lookout
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(job)
+        self._jobs.add(task)
+        task.add_done_callback(self._jobs.discard)
+        task.add_done_callback(self._orders.discard)
+        return task
+
+
+class suppress_conflict:  # noqa: N801 - reads as a word at the call
+    """Go on where an object of the name is there already."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        return isinstance(error, ClusterError) and error.status == 409
+
+
+def _deleted(name: str) -> str:
+    return f"the JobFlow {name} was deleted from the cluster"

@@ -1,0 +1,91 @@
+"""Working directories for attempts without a sandbox, kept for use again.
+
+To make a folder and to remove it again is dear on many file systems, and most tasks write nothing
+to their working directory. A room that was left as it was found waits for the next attempt; one
+with something in it moves to the folder of its attempt, whose owner clears it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from time import time_ns
+
+from tiphys.executor.tree import clear_tree, remove_tree
+
+KEPT = 64
+"""More than run at once on one machine, as a rule."""
+_SURELY_LATER = 100_000_000
+_WORK = "work"
+_PROGRESS = "progress"
+LEFT = "room"
+"""What a room is called in the folder of its attempt."""
+
+
+class Rooms:
+    """All rooms of one executor."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+        self._free: list[str] = []
+        self._numbers = count()
+        self._is_made = False
+        self._seen: dict[str, list[int]] = {}
+        """Rooms that were empty, and the times of their last changes then."""
+
+    def take(self) -> str:
+        """Return an empty room."""
+        if self._free:
+            return self._free.pop()
+        if not self._is_made:
+            clear_tree(self._folder)  # Of an executor before this one.
+            os.makedirs(self._folder, mode=0o755, exist_ok=True)
+            self._is_made = True
+        room = f"{self._folder}/{next(self._numbers)}"
+        os.mkdir(room, 0o755)
+        os.mkdir(f"{room}/{_WORK}", 0o755)
+        return room
+
+    def give_back(self, room: str, folder: str) -> None:
+        """Take back a room in which nothing runs any more; what is in it goes to ``folder``."""
+        with suppress(OSError):
+            if self._is_untouched(room):
+                if len(self._free) < KEPT:
+                    self._free.append(room)
+                    return
+            else:
+                os.makedirs(folder, mode=0o755, exist_ok=True)
+                os.rename(room, f"{folder}/{LEFT}")
+                return
+        # Whatever a task has done to it, it is used no more.
+        with suppress(OSError):
+            remove_tree(room)
+
+    def _is_untouched(self, room: str) -> bool:
+        state = [os.stat(path).st_mtime_ns for path in (room, work_of(room))]
+        if self._seen.get(room) == state:
+            return True
+        if os.listdir(room) != [_WORK] or os.listdir(work_of(room)):
+            return False
+        # Times tell of changes only if no change can bear the same: they move by ticks.
+        if time_ns() - max(state) > _SURELY_LATER:
+            self._seen[room] = state
+        return True
+
+    def close(self) -> None:
+        """Remove what is left."""
+        if self._is_made:
+            with suppress(OSError):
+                remove_tree(self._folder)
+
+
+def work_of(room: str) -> str:
+    """Return the working directory."""
+    return f"{room}/{_WORK}"
+
+
+def progress_of(room: str) -> str:
+    """Return where the task may write its progress."""
+    return f"{room}/{_PROGRESS}"

@@ -1,0 +1,327 @@
+"""Volcano Jobs on a cluster: ``ports.Runtime`` as one Job of Volcano per attempt.
+
+Gangs, policies and restarts are Volcano's; here Jobs are made, followed and ended. As in
+``runtimes.kubernetes`` names follow from attempts, so that what was made before a crash is found
+again. A mark in the attempt's folder says that the Job was made: one that is gone then was deleted
+by somebody, and is not made a second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tiphys.errors import ClusterError, RuntimeFailure, TiphysError
+from tiphys.executor.clock import now
+from tiphys.kube.access import find_access
+from tiphys.kube.client import FOREVER, Client
+from tiphys.ports import AttemptId, Sink, Task, TaskEnded, TaskSeen, TaskStarted
+from tiphys.runtimes import verdict
+from tiphys.runtimes.config import LocalConfig
+from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.runtimes.kubernetes_job import ATTEMPT_ID, OWNER, owner_of
+from tiphys.runtimes.volcano_crew import ENDED, Crew
+from tiphys.runtimes.volcano_lookout import VolcanoLookout, is_of
+from tiphys.runtimes.volcano_object import vcjob_name, vcjobs_path, write_job
+from tiphys.runtimes.volcano_order import order
+from tiphys.spec import model
+
+Json = dict[str, Any]
+LAST_WORDS = 5.0
+QUIET = 15.0
+"""Seconds to wait for news of pods once their Job has ended."""
+_MADE = "made"
+
+
+class _Attempt:
+    """One Job of ours."""
+
+    def __init__(self, task: Task, crew: Crew) -> None:
+        self.task, self.crew = task, crew
+        self.started = self.stopping = self.concluding = False
+        self.why = ""
+        """Why it was told to end, where that is not a person's wish."""
+        self.told: TaskSeen | None = None
+
+
+class VolcanoRuntime:
+    """Runs templates of the type ``volcanoJob`` as Jobs of Volcano."""
+
+    name = "volcano"
+
+    def __init__(self, data: Path, *, config: KubernetesConfig, local: LocalConfig) -> None:
+        self._data, self._config, self._local = data, config, local
+        self._sink: Sink = lambda events: None
+        self._client: Client | None = None
+        self._lookout: VolcanoLookout | None = None
+        self._attempts: dict[AttemptId, _Attempt] = {}
+        self._by_name: dict[tuple[str, str], _Attempt] = {}
+        self._ended: set[AttemptId] = set()
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._orders: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    # --- ports.Runtime --------------------------------------------------------------------
+
+    async def open(self, sink: Sink) -> None:
+        """Remember where events go; the cluster is asked for when a task needs it."""
+        self._sink = sink
+
+    async def start(self, tasks: Sequence[Task]) -> None:
+        """Make a Job for each task, or find the one that was made before."""
+        for task in tasks:
+            if task.id not in self._attempts and task.id not in self._ended:
+                namespace = self._config.namespace or task.namespace
+                folder = self._data / "attempts" / task.workflow_uid / task.id
+                attempt = _Attempt(task, Crew(namespace, vcjob_name(task), folder))
+                self._attempts[task.id] = attempt
+                self._spawn(self._launch(attempt))
+
+    async def attach(self, tasks: Sequence[Task]) -> None:
+        """As ``start``: a Job that is there is taken for what it is."""
+        await self.start(tasks)
+
+    async def stop(self, ids: Sequence[AttemptId], *, grace: float) -> None:
+        """Have Volcano terminate Jobs."""
+        for attempt in filter(None, map(self._attempts.get, ids)):
+            self._end(attempt, "")
+
+    async def keep(self, ids: Sequence[AttemptId]) -> None:
+        """End Jobs of an earlier server that nobody cares about any more."""
+        for namespace in self._lookout.namespaces if self._lookout is not None else ():
+            self._spawn(self._sweep(namespace, set(ids)))
+
+    async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
+        """Forget what is on record; the Jobs stay as long as their workflow does."""
+        self._ended.difference_update(ids)
+
+    async def close(self) -> None:
+        """Hang up; Jobs keep running."""
+        self._closed = True
+        if self._orders:
+            await asyncio.wait(self._orders, timeout=LAST_WORDS)
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+        if self._client is not None:
+            await self._client.close()
+
+    # --- making -----------------------------------------------------------------------------
+
+    async def _launch(self, attempt: _Attempt) -> None:
+        crew = attempt.crew
+        try:
+            await asyncio.to_thread(crew.open)
+            client, lookout = self._connect()
+            await lookout.watch(crew.namespace)
+            found = await self._make(client, attempt)
+            await asyncio.to_thread((crew.folder / _MADE).touch)
+        except (TiphysError, OSError) as error:
+            self._finish(attempt, _failure(attempt, str(error)))
+            return
+        except Exception as error:  # A defect of ours must not leave a node running for ever.
+            self._finish(attempt, _failure(attempt, f"{type(error).__name__}: {error}"))
+            return
+        self._by_name[crew.namespace, crew.name] = attempt
+        crew.take_job(found, gone=False)
+        for pod in lookout.pods_of(crew.namespace, found):
+            crew.take_pod(pod, gone=False)
+        if attempt.stopping:
+            self._orders.add(self._spawn(self._terminate(attempt)))
+        elif attempt.task.deadline is not None:
+            self._spawn(self._expire(attempt, attempt.task.deadline))
+        self._look(attempt)
+
+    async def _make(self, client: Client, attempt: _Attempt) -> Json:
+        crew, task = attempt.crew, attempt.task
+        collection = vcjobs_path(crew.namespace)
+        job = write_job(task, crew.namespace, owner_of(self._data))
+        if not (crew.folder / _MADE).exists():
+            if attempt.stopping:
+                raise RuntimeFailure(verdict.NEVER_BEGAN)
+            try:
+                return await client.create(collection, job, patience=FOREVER)
+            except ClusterError as error:
+                if error.status != 409:
+                    raise
+        try:
+            found = await client.get(f"{collection}/{crew.name}", patience=FOREVER)
+        except ClusterError as error:
+            if error.status != 404:
+                raise
+            raise RuntimeFailure(_deleted(crew)) from error
+        if (found["metadata"].get("annotations") or {}).get(ATTEMPT_ID) != task.id:
+            raise RuntimeFailure(f"a Job {crew.name} exists on the cluster and is not ours")
+        return found
+
+    # --- following --------------------------------------------------------------------------
+
+    def _take_job(self, namespace: str, job: Json, gone: bool) -> None:
+        attempt = self._by_name.get((namespace, job["metadata"]["name"]))
+        if attempt is None or attempt.crew.job is None:
+            return
+        if attempt.crew.job["metadata"]["uid"] == job["metadata"]["uid"]:
+            attempt.crew.take_job(job, gone=gone)
+            self._look(attempt)
+
+    def _take_pod(self, namespace: str, pod: Json, gone: bool) -> None:
+        labels = pod["metadata"].get("labels") or {}
+        attempt = self._by_name.get((namespace, labels.get("volcano.sh/job-name", "")))
+        if attempt is not None and attempt.crew.job and is_of(pod, attempt.crew.job):
+            attempt.crew.take_pod(pod, gone=gone)
+            self._look(attempt)
+
+    def _look(self, attempt: _Attempt) -> None:
+        crew = attempt.crew
+        if self._closed or attempt.task.id not in self._attempts:
+            return
+        assert self._client is not None
+        if not crew.gone:
+            crew.copy_logs(self._client, self._local.log_cap, self._spawn)
+        if not attempt.started and crew.phase != "Pending":
+            attempt.started = True
+            self._sink([TaskStarted(id=attempt.task.id, at=now())])
+        if not attempt.concluding:
+            self._tell(attempt)
+        if (crew.ended or crew.gone) and not attempt.concluding:
+            attempt.concluding = True
+            self._spawn(self._conclude(attempt))
+
+    def _tell(self, attempt: _Attempt) -> None:
+        """Tell how the Job and its pods look, where that is news."""
+        crew, before = attempt.crew, attempt.told
+        seen = TaskSeen(
+            id=attempt.task.id,
+            at=now(),
+            phase=crew.phase,
+            retries=crew.retries,
+            message=crew.message,
+            pods=crew.pods(),
+            history=crew.history(),
+        )
+        if before is None or _essence(seen) != _essence(before):
+            attempt.told = seen
+            self._sink([seen])
+
+    # --- the end ----------------------------------------------------------------------------
+
+    async def _conclude(self, attempt: _Attempt) -> None:
+        """Wait for the last news and lines, then tell of the end."""
+        crew = attempt.crew
+        with suppress(TimeoutError):
+            async with asyncio.timeout(QUIET):
+                while not (crew.settled or crew.gone):
+                    crew.changed.clear()
+                    await crew.changed.wait()
+        await crew.finish_logs()
+        self._tell(attempt)
+        self._finish(attempt, self._verdict(attempt))
+
+    def _verdict(self, attempt: _Attempt) -> TaskEnded:
+        crew = attempt.crew
+        if not crew.ended:
+            return _failure(attempt, _deleted(crew))
+        phase, message = "Succeeded", ""
+        if crew.phase != "Completed":
+            phase, message = "Failed", attempt.why or crew.told()
+        return TaskEnded(
+            id=attempt.task.id,
+            at=now(),
+            phase=phase,
+            message=message,
+            outputs=self._outputs(attempt),
+            stopped=attempt.stopping and not attempt.why and phase == "Failed",
+        )
+
+    def _outputs(self, attempt: _Attempt) -> model.Outputs | None:
+        """Give what the first pod of the first task had to say: it speaks for the Job."""
+        tasks = (attempt.crew.job or {}).get("spec", {}).get("tasks") or ()
+        if not tasks:
+            return None
+        first = [p for p in attempt.crew.pods() if (p.task, p.index) == (tasks[0]["name"], 0)]
+        code = first[-1].exit_code if first else ""
+        result = attempt.crew.said(tasks[0]["name"]) if attempt.task.capture_result else None
+        if not code and result is None:
+            return None
+        return model.Outputs(exit_code=code or None, result=result)
+
+    def _finish(self, attempt: _Attempt, end: TaskEnded) -> None:
+        if self._attempts.pop(attempt.task.id, None) is None or self._closed:
+            return
+        self._by_name.pop((attempt.crew.namespace, attempt.crew.name), None)
+        self._ended.add(attempt.task.id)
+        self._sink([end])
+
+    # --- ending -----------------------------------------------------------------------------
+
+    def _end(self, attempt: _Attempt, why: str) -> None:
+        if attempt.stopping:
+            return
+        attempt.stopping, attempt.why = True, why
+        if attempt.crew.job is not None:
+            self._orders.add(self._spawn(self._terminate(attempt)))
+
+    async def _terminate(self, attempt: _Attempt) -> None:
+        assert self._client is not None
+        assert attempt.crew.job is not None
+        with suppress(ClusterError):
+            await order(self._client, attempt.crew.job, "TerminateJob")
+
+    async def _expire(self, attempt: _Attempt, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        if attempt.task.id in self._attempts and not attempt.concluding:
+            self._end(attempt, verdict.DEADLINE)
+
+    async def _sweep(self, namespace: str, kept: set[AttemptId]) -> None:
+        client, _ = self._connect()
+        query = {"labelSelector": f"{OWNER}={owner_of(self._data)}"}
+        with suppress(ClusterError):
+            listed = await client.get(vcjobs_path(namespace), query, patience=FOREVER)
+            for job in listed.get("items") or ():
+                attempt = (job["metadata"].get("annotations") or {}).get(ATTEMPT_ID)
+                phase = ((job.get("status") or {}).get("state") or {}).get("phase")
+                if attempt and attempt not in kept and phase not in ENDED:
+                    await order(client, job, "TerminateJob")
+
+    # --- the rest ---------------------------------------------------------------------------
+
+    def _connect(self) -> tuple[Client, VolcanoLookout]:
+        if self._client is None or self._lookout is None:
+            given = self._config
+            access = find_access(os.environ, kubeconfig=given.kubeconfig, context=given.context)
+            self._client = Client(access)
+            self._lookout = VolcanoLookout(
+                self._client, self._spawn, self._take_job, self._take_pod
+            )
+        return self._client, self._lookout
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(job)
+        self._jobs.add(task)
+        task.add_done_callback(self._jobs.discard)
+        task.add_done_callback(self._orders.discard)
+        return task
+
+
+def _essence(seen: TaskSeen) -> tuple[object, ...]:
+    """Give what makes news of a Job news: all but the time."""
+    return seen.phase, seen.retries, seen.message, seen.pods
+
+
+def _deleted(crew: Crew) -> str:
+    return f"the Job {crew.name} was deleted from the cluster"
+
+
+def _failure(attempt: _Attempt, message: str) -> TaskEnded:
+    stopped = attempt.stopping and not attempt.why
+    return TaskEnded(
+        id=attempt.task.id,
+        at=now(),
+        phase="Failed" if stopped else "Error",
+        message=message,
+        stopped=stopped,
+    )

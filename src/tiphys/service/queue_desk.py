@@ -1,0 +1,172 @@
+"""Where callers come with questions about queues, whoever schedules what waits in them.
+
+``SchedulerQueues`` is the one interface; the embedded scheduler and Volcano stand behind it. An id
+is ``q-NAME`` for a queue of the embedded one, ``q-volcano:NAME`` for one of Volcano's: names belong
+to their schedulers, and two of the same name do not meet. Who waits, and how many workflows there
+are, is ours to tell for all of them alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from tiphys.control.choice import has_fallen_back
+from tiphys.control.host import Host
+from tiphys.control.task import scheduler_of
+from tiphys.engine.run import Run
+from tiphys.errors import ClusterError, NotFoundError
+from tiphys.ports import LOCAL, SCHEDULER_LABEL
+from tiphys.scheduling.admission import queue_of
+from tiphys.scheduling.queue import DEFAULT
+from tiphys.scheduling.reason import Starting
+from tiphys.service.access import Identity
+from tiphys.store import WorkflowFilter
+
+PREFIX = "q-"
+_UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+RUNS, ROWS = 50, 5
+"""Of so many workflows so many waiting nodes are listed."""
+Shown = dict[str, Any]
+
+
+class SchedulerQueues(Protocol):
+    """The queues of one scheduler."""
+
+    @property
+    def scheduler(self) -> str:
+        """Whose they are: one of ``ports.SCHEDULERS``."""
+
+    async def check(self, name: str) -> str:
+        """Give the name of a queue that exists; raise NotFoundError for others."""
+
+    async def listed(self) -> list[Shown]:
+        """Show all queues, parents before their children."""
+
+    async def show(self, name: str) -> Shown:
+        """Show a queue as it is defined."""
+
+    async def make(self, given: Mapping[str, Any]) -> Shown:
+        """Make a queue."""
+
+    async def change(self, name: str, given: Mapping[str, Any]) -> Shown:
+        """Change a queue, at once."""
+
+    async def set_state(self, name: str, state: str) -> Shown:
+        """Open or close a queue."""
+
+    async def remove(self, name: str) -> None:
+        """Remove a queue that nothing is in."""
+
+    async def status(self, name: str) -> Shown:
+        """Show how full a queue is."""
+
+
+def name_of(key: str) -> str:
+    """Give the name of the queue that an id stands for; a plain name will do."""
+    return key.removeprefix(PREFIX).rpartition(":")[2]
+
+
+class QueueDesk:
+    """Finds the queues of an id, and tells who waits in them."""
+
+    def __init__(self, host: Host, kinds: Sequence[SchedulerQueues]) -> None:
+        self._host = host
+        self._kinds = {each.scheduler: each for each in kinds}
+
+    def of(self, scheduler: str) -> SchedulerQueues:
+        """Give the queues of a scheduler; raise NotFoundError where it has none here."""
+        found = self._kinds.get(scheduler)
+        if found is None:
+            raise NotFoundError(f"this server has no queues of {scheduler[:40]!r}")
+        return found
+
+    async def find(self, key: str) -> tuple[SchedulerQueues, str]:
+        """Give whose queue an id names, and its name; raise NotFoundError where there is none."""
+        scheduler, _, name = key.removeprefix(PREFIX).rpartition(":")
+        try:
+            queues = self.of(scheduler or LOCAL)
+            return queues, await queues.check(name)
+        except NotFoundError:
+            raise NotFoundError(f"there is no queue {key[:200]!r}") from None
+
+    async def choose(self, key: str, scheduler: str) -> str:
+        """Give the name of the queue that a workflow for ``scheduler`` is to wait in."""
+        scheduler = scheduler or LOCAL
+        if scheduler not in self._kinds:
+            return name_of(key)  # Somebody else's: who runs it knows it.
+        try:
+            return await self._kinds[scheduler].check(name_of(key))
+        except NotFoundError:
+            raise NotFoundError(f"there is no queue {key[:200]!r}") from None
+        except ClusterError:
+            return name_of(key)  # It cannot be asked now; the work waits until it can.
+
+    async def listed(self, scheduler: str | None = None) -> list[Shown]:
+        """Show all queues, or those of one scheduler; a cluster that is away has none to show."""
+        if scheduler is not None:
+            known = self._kinds.get(scheduler)
+            return await known.listed() if known else []
+        found: list[Shown] = []
+        for queues in self._kinds.values():
+            try:
+                found += await queues.listed()
+            except ClusterError:
+                if queues.scheduler == LOCAL:
+                    raise
+        return found
+
+    # --- who is in them -----------------------------------------------------------------------
+
+    def stats(self, scheduler: str, name: str) -> dict[str, int]:
+        """Count the workflows of a queue; may take a while, so call it from a thread."""
+        labels = "" if scheduler == LOCAL else f"{SCHEDULER_LABEL}={scheduler}"
+        counts = self._host.store.count_by_phase(WorkflowFilter(queue=name, label_selector=labels))
+        return {
+            "waiting": counts.get("", 0) + counts.get("Pending", 0),
+            "running": counts.get("Running", 0),
+            "succeeded": counts.get("Succeeded", 0),
+            "failed": counts.get("Failed", 0) + counts.get("Error", 0),
+        }
+
+    def waiting(self, scheduler: str, name: str, identity: Identity) -> list[Shown]:
+        """Tell who waits in a queue, as far as ``identity`` may know."""
+        runs = [
+            run
+            for run in list(self._host.control.runs.values())
+            if identity.sees(run.namespace) and _place(run) == (scheduler, name)
+        ]
+        found = []
+        for run in runs[:RUNS]:
+            rows = [row for row in self.explain(run.uid, identity) if _in_line(row)]
+            found += [{"workflow": run.uid, **row} for row in rows[:ROWS]]
+        return found
+
+    def explain(self, uid: str, identity: Identity) -> list[Shown]:
+        """Say why nodes of a workflow wait, without naming what ``identity`` must not know of."""
+        rows = self._host.control.explain(uid)
+        if not identity.project:
+            return rows
+
+        def known(match: re.Match[str]) -> str:
+            run = self._host.control.runs.get(match[0])
+            seen = run is not None and identity.sees(run.namespace)
+            return match[0] if seen else "another project's"
+
+        text = _UID.sub(known, msgspec.json.encode(rows).decode())
+        plain: list[Shown] = msgspec.json.decode(text)
+        return plain
+
+
+def _place(run: Run) -> tuple[str, str]:
+    if has_fallen_back(run.annotations):
+        return LOCAL, DEFAULT
+    return scheduler_of(run), queue_of(run.labels, run.annotations)
+
+
+def _in_line(row: Mapping[str, Any]) -> bool:
+    """Whether a node stands in the queue; one that is let in already only starts."""
+    return bool(row["node"]) and row["data"]["type"] != Starting.__name__
