@@ -30,7 +30,7 @@ def test_a_gang_that_cannot_be_placed_tells_why(deck: Deck) -> None:
     assert f'volcano_pod_groups{{queue_id="volcano:{queue}",phase=' in numbers
     assert running == []
     events = [e for e in deck.client.do(calls.get_events(run)) if e.kind == "PodGroup"]
-    assert any(f"in queue {queue}" in e.text and "Inqueue" in e.text for e in events)
+    assert any(f"of 3 in queue {queue}: " in e.text and "minAvailable" in e.text for e in events)
     uid = run.removeprefix("wf-")
     records = [each for each in deck.said("gang_changed") if each["workflow_id"] == uid]
     assert [each["phase"] for each in records][-1] == "Deleted"
@@ -49,3 +49,22 @@ def test_a_gang_that_runs_is_counted_with_its_wait(deck: Deck) -> None:
         lambda: f'queue_gang_wait_seconds_count{{queue_id="volcano:{queue}"}} 1' in deck.metrics(),
         "the gang's wait",
     )
+
+
+def test_a_group_that_a_dead_server_left_behind_is_removed_by_the_next(deck: Deck) -> None:
+    run = deck.ended(deck.submit(LAYER.replace("CPU", "10m")))
+    deck.until(lambda: not deck.groups(), "the end of the group")
+    (owner,) = {pod["metadata"]["labels"]["tiphys.dev/owner"] for pod in deck.pods(run.id)}
+    labels = {"tiphys.dev/owner": owner, "workflow-id": run.id.removeprefix("wf-")}
+    left = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "pg-left", "namespace": deck.namespace, "labels": labels},
+        "spec": {"minMember": 3},
+    }
+    deck.api.apply(left)
+
+    deck.stop()
+    deck.start()
+
+    deck.until(lambda: not deck.groups(), "the end of what was left")

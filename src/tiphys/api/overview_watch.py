@@ -34,6 +34,7 @@ ROWS = 8
 QUEUES = 12
 _LIVE = ("", "Pending", "Running")
 _BAD = ("Failed", "Error")
+_ENDED = ("Succeeded", *_BAD)
 
 
 @router.websocket("/watch")
@@ -87,6 +88,7 @@ class Panorama:
             "use": earlier,
             "latest": latest,
             "running_rows": await run_in_threadpool(self._rows, _LIVE),
+            "ended_rows": await run_in_threadpool(self._rows, _ENDED),
             "failed_rows": await run_in_threadpool(self._rows, _BAD),
             "queues": await self._queues(),
         }

@@ -102,7 +102,8 @@ class Front:
     async def __call__(self, host: Host, service: Service) -> AsyncIterator[None]:
         """Serve until left."""
         secret = client_secret(self.config.oidc, self.environment)
-        crater = Crater(self.config, self.say) if self.config.scheduler.volcano.enabled else None
+        volcano = self.config.scheduler.volcano.enabled
+        crater = Crater(host, self.config, self.say) if volcano else None
         context = build_context(
             host,
             service,

@@ -110,17 +110,23 @@ def _chosen(store: Store, names: Sequence[str], given: dict[str, Any]) -> Sequen
 def _delete(
     data: Path, chosen: Sequence[WorkflowSummary], marked: Collection[str], *, force: bool
 ) -> None:
-    """Delete what has ended in one go; one by one what has not, what a server keeps, and what is
-    marked because artifacts go with it."""
+    """Delete what has ended in one go; one by one what has not, what a server keeps, what Volcano
+    keeps, and what is marked because artifacts go with it."""
     from tiphys.cli.life import perform_here  # noqa: PLC0415
     from tiphys.control.door import knock  # noqa: PLC0415
+    from tiphys.control.leftover import clearing  # noqa: PLC0415
     from tiphys.store import Batch, Store  # noqa: PLC0415
 
     caller = knock(data)
     if caller is not None:
         caller.close()
     singly = [
-        row for row in chosen if caller is not None or row.phase not in _ENDED or row.uid in marked
+        row
+        for row in chosen
+        if caller is not None
+        or row.phase not in _ENDED
+        or row.uid in marked
+        or clearing(row.uid, row.name, row.namespace, row.labels) is not None
     ]
     for row in singly:
         perform_here("delete", key=row.uid, force=True, abandon=force)

@@ -36,15 +36,11 @@ def remove_files(data: Path, uids: Iterable[str]) -> None:
         shutil.rmtree(data / "attempts" / uid, ignore_errors=True)
 
 
-def clearing(
-    uid: str, name: str, namespace: str, labels: Mapping[str, str]
-) -> Instruction | None:
+def clearing(uid: str, name: str, namespace: str, labels: Mapping[str, str]) -> Instruction | None:
     """Give the order to remove what Volcano keeps of a flow or Job; None where there is nothing."""
     if labels.get(SCHEDULER_LABEL) != VOLCANO or _KIND not in labels:
         return None
-    return Instruction(
-        uid=uid, name=name, namespace=namespace, verb="delete", scheduler=VOLCANO
-    )
+    return Instruction(uid=uid, name=name, namespace=namespace, verb="delete", scheduler=VOLCANO)
 
 
 class Leftovers:

@@ -31,6 +31,7 @@ from tiphys.errors import InvalidInputError, StoreError, StoreFullError
 from tiphys.ports import (
     AttemptId,
     GangChanged,
+    Instruction,
     Runtime,
     RuntimeEvent,
     TaskEnded,

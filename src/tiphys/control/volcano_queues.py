@@ -108,6 +108,14 @@ class VolcanoQueues:
         phases = Counter((item.get("status") or {}).get("phase") or "Pending" for item in own)
         return Counter({phase: phases[phase] for phase in _PHASES})
 
+    async def groups_of(self, namespace: str, selector: str) -> list[Json]:
+        """List pod groups by their labels; in all namespaces where none is named."""
+        place = f"/namespaces/{namespace}" if namespace else ""
+        query = {"labelSelector": selector}
+        path = f"/apis/{API}{place}/podgroups"
+        found = await self.client.get(path, query, patience=PATIENCE)
+        return found.get("items") or []
+
     # --- changing ---------------------------------------------------------------------------
 
     async def make(self, plan: Mapping[str, Any], description: str = "") -> Json:

@@ -282,9 +282,14 @@ def _carry_over(number: int, path: str, kind: str, more: str) -> None:
             return
     try:
         linux.mount(path, target, None, linux.MS_BIND | linux.MS_REC)
-        linux.make_read_only(target)
     except FileNotFoundError:
         return
+    except PermissionError as error:
+        if error.errno != errno.EACCES:
+            raise
+        return  # In a folder that is closed to us, and so to every task.
+    with suppress(FileNotFoundError):
+        linux.make_read_only(target)
 
 
 def _attach(mount: Mount, source: int) -> None:

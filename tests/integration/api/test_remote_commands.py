@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -198,12 +200,48 @@ def test_a_flag_wins_over_the_variable(server: ApiServer, here: Shell) -> None:
     assert done.code == 0, done
 
 
-@pytest.mark.parametrize("word", ["queue"])
-def test_what_a_server_elsewhere_cannot_do_is_not_done_here(here: Shell, word: str) -> None:
-    done = here.run(word, "list")
+def test_queues_are_made_shown_changed_and_deleted(server: ApiServer, admin: Shell) -> None:
+    made = ["--capability", "cpu=2", "--weight", "3", "--fair", "--priority", "4", "--sla", "5m"]
+    assert admin.ok("queue", "create", "rowers", *made) == "queue rowers created\n"
+    assert admin.ok("queue", "update", "rowers", "--max-parallel", "2") == "queue rowers updated\n"
+    admin.ok("queue", "close", "rowers")
 
-    assert done.code == 2
-    assert "TIPHYS_SERVER" in done.err
+    shown = json.loads(admin.ok("queue", "get", "rowers", "-o", "json"))
+
+    wanted = {"weight": 3, "fair": True, "priority": 4, "slaSeconds": 300, "maxParallel": 2}
+    assert {key: shown[key] for key in wanted} == wanted
+    assert (shown["capability"], shown["effective"]) == ({"cpu": "2"}, "Closed")
+    assert "rowers" in admin.ok("queue", "list", "-o", "wide")
+    assert admin.run("queue", "create", "rowers").code == 1
+    admin.ok("queue", "open", "rowers")
+    assert admin.ok("queue", "delete", "rowers") == "queue rowers deleted\n"
+    assert admin.run("queue", "get", "rowers").code == 1
+
+
+def test_a_member_sees_queues_and_changes_none(here: Shell) -> None:
+    assert "default" in here.ok("queue", "list", "-o", "name").split()
+
+    for words in (["create", "mine"], ["update", "default", "--weight", "9"], ["close", "default"]):
+        done = here.run("queue", *words)
+        assert done.code == 1
+        assert "role" in done.err
+
+
+def test_a_copy_of_the_store_comes_whole_and_only_to_admins_of_all(
+    server: ApiServer, here: Shell, admin: Shell
+) -> None:
+    name = here.submit(flow("true"), "-w")
+
+    assert "bytes" in admin.ok("backup", "copy.db")
+
+    with closing(sqlite3.connect(admin.folder / "copy.db")) as copy:
+        found = copy.execute("SELECT phase FROM workflows WHERE name = ?", (name,)).fetchall()
+    assert found == [("Succeeded",)]
+    assert (admin.folder / "copy.db").stat().st_mode & 0o777 == 0o600
+    assert "--force" in admin.run("backup", "copy.db").err
+    assert here.run("backup", "mine.db").code == 1
+    assert not (here.folder / "mine.db").exists()
+    assert not list(server.data.glob("backup-*"))
 
 
 def test_mistakes_are_told_with_lines(here: Shell) -> None:

@@ -34,7 +34,8 @@ interface Watcher<T> {
   onState?: (state: LiveState) => void;
 }
 
-const GONE = new Set([4401, 4403, 4404]);
+/** Nothing to come back for. After 4401 the next ticket tells whether the token still holds. */
+const GONE = new Set([4403, 4404]);
 const MAX_WAIT = 15_000;
 
 /** Watch a workflow to its end; returns what stops it. */

@@ -20,6 +20,7 @@ export interface Panorama extends Omit<Told, "now"> {
   /** What is in use now; `use` is what was. */
   latest: Told["use"][number];
   running_rows: Schemas["Summary"][];
+  ended_rows: Schemas["Summary"][];
   failed_rows: Schemas["Summary"][];
   queues: QueueLine[];
 }

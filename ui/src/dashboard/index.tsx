@@ -63,9 +63,16 @@ function Shown({ seen, span: chosen }: { seen: Panorama; span: string }) {
         <Figure label="Failure rate" value={good + bad ? `${Math.round((100 * bad) / (good + bad))}%` : "–"} />
         <Figure label="Nodes in line" value={seen.latest.waiting} to="/queues" />
       </SimpleGrid>
-      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
+      <SimpleGrid cols={{ base: 1, md: 3 }} spacing="sm">
         <Running rows={seen.running_rows} />
-        <Failures rows={seen.failed_rows} />
+        <Card title="Ended lately" actions={<All to="/workflows?status=succeeded,failed,error" />}>
+          {seen.ended_rows.length ? <Rows rows={seen.ended_rows} label="Ended workflows" /> : <Empty title="Nothing has ended" />}
+        </Card>
+        <Card title="Failed lately" actions={<All to="/workflows?status=failed,error" />}>
+          {seen.failed_rows.length ? <Rows rows={seen.failed_rows} label="Failed workflows" /> : <Empty title="Nothing has failed" />}
+        </Card>
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
         <Throughput buckets={seen.buckets} hours={seen.hours} />
         <Machine seen={seen} />
       </SimpleGrid>
@@ -110,18 +117,10 @@ function Running({ rows }: { rows: readonly Summary[] }) {
   return (
     <Card title="Running now" actions={<All to="/workflows?status=running,pending" />}>
       {rows.length ? (
-        <Rows rows={rows} live />
+        <Rows rows={rows} label="Running workflows" live />
       ) : (
         <Empty title="Nothing runs" action={<Anchor component={Link} to="/submit">Submit a workflow</Anchor>} />
       )}
-    </Card>
-  );
-}
-
-function Failures({ rows }: { rows: readonly Summary[] }) {
-  return (
-    <Card title="Failed lately" actions={<All to="/workflows?status=failed,error" />}>
-      {rows.length ? <Rows rows={rows} /> : <Empty title="Nothing has failed" />}
     </Card>
   );
 }
@@ -134,9 +133,9 @@ function All({ to }: { to: string }) {
   );
 }
 
-function Rows({ rows, live = false }: { rows: readonly Summary[]; live?: boolean }) {
+function Rows({ rows, label, live = false }: { rows: readonly Summary[]; label: string; live?: boolean }) {
   return (
-    <Table layout="fixed" verticalSpacing={5} aria-label={live ? "Running workflows" : "Failed workflows"}>
+    <Table layout="fixed" verticalSpacing={5} aria-label={label}>
       <Table.Tbody>
         {rows.map((row) => (
           <Table.Tr key={row.id}>
@@ -148,8 +147,8 @@ function Rows({ rows, live = false }: { rows: readonly Summary[]; live?: boolean
                 </Link>
               </Group>
             </Table.Td>
-            <Table.Td w={90}>{live ? <Progress value={row.progress} aria-label={`${row.progress}% done`} /> : <Ago at={row.end_time} />}</Table.Td>
-            <Table.Td w={80} ta="right">
+            <Table.Td w={80}>{live ? <Progress value={row.progress} aria-label={`${row.progress}% done`} /> : <Ago at={row.end_time} />}</Table.Td>
+            <Table.Td w={70} ta="right">
               <Took start={row.start_time} end={row.end_time} />
             </Table.Td>
           </Table.Tr>
