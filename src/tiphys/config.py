@@ -37,6 +37,8 @@ PROJECT_FILE = "tiphys.yaml"
 ISOLATIONS = ("auto", "sandbox", "process", "podman", "docker")
 ROLES = ("admin", "member", "viewer")
 LOG_FORMATS = ("text", "json")
+VOLCANO_FLAG = "ENABLE_VOLCANO_SCHEDULER"
+"""On: work for Volcano is submitted there. Off: it runs where it was handed in."""
 _LOCAL = LocalConfig()
 _BESIDE = ("artifactRepository", "egress")
 """Keys of ``ArtifactConfig`` that stand at the top, where Argo's users look for the first."""
@@ -444,7 +446,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     return value
 
 
-def _truth(text: str) -> bool:
+def read_truth(text: str) -> bool:
+    """Read true or false in the words that people use; raise ValueError for others."""
     if text.lower() in {"1", "true", "yes", "on"}:
         return True
     if text.lower() in {"0", "false", "no", "off"}:
@@ -460,10 +463,10 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
     "TIPHYS_CAPACITY_MEMORY": (("capacity", "memory"), str),
     "TIPHYS_LOG_CAP": (("logCap",), str),
     "TIPHYS_GRACE_SECONDS": (("graceSeconds",), float),
-    "TIPHYS_ALLOW_HOST_PATH": (("allowHostPath",), _truth),
-    "TIPHYS_ALLOW_PRIVILEGED": (("allowPrivileged",), _truth),
+    "TIPHYS_ALLOW_HOST_PATH": (("allowHostPath",), read_truth),
+    "TIPHYS_ALLOW_PRIVILEGED": (("allowPrivileged",), read_truth),
     "TIPHYS_MAX_PROCESSES": (("maxProcesses",), int),
     "TIPHYS_SCHEDULER": (("scheduler", "default"), str),
-    "ENABLE_VOLCANO_SCHEDULER": (("scheduler", "volcano", "enabled"), _truth),
+    VOLCANO_FLAG: (("scheduler", "volcano", "enabled"), read_truth),
 }
 """Variables and the settings that they give. Maps and lists are for files."""

@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.cluster.helm import LIMIT, Helm, Json
 from tests.cluster.rig.api import ApiError
@@ -20,7 +20,20 @@ from tiphys.client import Client, calls
 from tiphys.client.client import local_server
 from tiphys.client.model import Workflow
 
+T = TypeVar("T")
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
+
+
+class Desk:
+    """A client with a connection of its own for each call: a server hangs up on idle ones."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+
+    def do(self, call: calls.Call[T]) -> T:
+        """Do a call."""
+        with Client.of(self._data) as client:
+            return client.do(call)
 
 
 class Deck:
@@ -49,7 +62,11 @@ class Deck:
         process = self._process
         self.until(lambda: self._listens() or process.poll() is not None, "the server")
         assert process.poll() is None, self.log
-        self.client = Client.of(self.folder / "data")
+
+    @property
+    def client(self) -> Desk:
+        """The server, as a client asks it."""
+        return Desk(self.folder / "data")
 
     def _listens(self) -> bool:
         return (self.folder / "data/http-address").exists() and "ready" in self.log
@@ -62,7 +79,6 @@ class Deck:
     def stop(self) -> None:
         """End the server as people do."""
         if self._process is not None:
-            self.client.close()
             self._process.terminate()
             self._process.wait(60)
             self._process = None

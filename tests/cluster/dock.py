@@ -58,7 +58,8 @@ class Dock:
         """Make a ClusterQueue with a quota, and a LocalQueue ``name`` before it."""
         whole = f"{self.namespace}-{name}"
         flavor, labels = more.pop("flavor", whole), more.pop("labels", {})
-        self.apply("ResourceFlavor", flavor, {"nodeLabels": labels} if labels else {})
+        place = {"nodeLabels": labels, "tolerations": more.pop("tolerations", [])}
+        self.apply("ResourceFlavor", flavor, {k: v for k, v in place.items() if v})
         covered = {"cpu": "100", "memory": "100Gi", **{k: str(v) for k, v in quota.items()}}
         resources = [{"name": k, "nominalQuota": v} for k, v in covered.items()]
         group = {

@@ -50,6 +50,8 @@ class Helm:
         for process in self._processes:
             if process.poll() is None:
                 self.kill(process)
+            else:
+                process.communicate()
 
     def environment(self, data: str) -> dict[str, str]:
         """Give what the command sees."""

@@ -31,6 +31,10 @@ FOR_ALL = {
     "DELETE /api/v1/queues/{queue_id}",
     "POST /api/v1/queues/{queue_id}/open",
     "POST /api/v1/queues/{queue_id}/close",
+    "PUT /api/v1/queue-plans/{queue}",
+    "POST /api/v1/queue-plans/{queue}/{state}",
+    "DELETE /api/v1/queue-plans/{queue}",
+    "GET /api/v1/backup",
     "POST /api/v1/cluster-templates",
     "DELETE /api/v1/cluster-templates/{name}",
 }
@@ -51,6 +55,8 @@ OWN_VIEW = {
     "GET /api/v1/queues",
     "GET /api/v1/queues/{queue_id}",
     "GET /api/v1/queues/{queue_id}/status",
+    "GET /api/v1/queue-plans",
+    "GET /api/v1/queue-plans/{queue}",
     "GET /openapi.json",
     "POST /api/v1/tickets",
     "POST /api/v1/tokens",
@@ -175,6 +181,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             "name": "kept",
             "project_id": "argonauts",
             "queue_id": "q-default",
+            "queue": "default",
+            "state": "open",
             "backfill": "none",
             "token_id": listed["viewer of argonauts"],
         }

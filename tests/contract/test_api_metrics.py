@@ -57,6 +57,36 @@ def states(server: ApiServer, event: str) -> list[dict[str, Any]]:
     return [entry for entry in entries if entry.get("event") == event]
 
 
+def test_a_queue_that_only_has_a_most_shows_it_as_its_quota(server: ApiServer) -> None:
+    assert server.post("/queues", {"name": "capped", "capability": {"cpu": "50m"}}).status == 201
+
+    found = numbers(server)
+
+    assert found['queue_quota{queue_id="capped",resource="cpu"}'] == 50
+    assert found['queue_quota_used_ratio{queue_id="capped",resource="cpu"}'] == 0
+
+
+def test_schedules_show_their_runs_and_when_they_are_due(server: ApiServer) -> None:
+    spec = json.loads(flow("true"))["spec"]
+    cron = {
+        "kind": "CronWorkflow",
+        "apiVersion": "argoproj.io/v1alpha1",
+        "metadata": {"name": "yearly"},
+        "spec": {"schedules": ["@yearly"], "workflowSpec": spec},
+    }
+    body = {"project_id": "default", "schedule_yaml": json.dumps(cron)}
+    assert server.post("/schedules", body).status == 201
+    server.wait(server.post("/schedules/default/yearly/run", {}).data["id"])
+
+    labels = 'project_id="default",schedule="yearly"'
+    until(lambda: numbers(server)[f'schedule_runs_total{{{labels},status="succeeded"}}'] == 1)
+
+    found = numbers(server)
+    assert found[f'schedule_runs_total{{{labels},status="failed"}}'] == 0
+    assert found[f"schedule_suspended{{{labels}}}"] == 0
+    assert found[f"schedule_next_run_timestamp_seconds{{{labels}}}"] > time.time()
+
+
 def test_a_gang_that_waits_is_counted_until_it_starts(server: ApiServer, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     holder = server.submit(hungry(gate, "100m"), queue_id="q-small")

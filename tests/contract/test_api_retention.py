@@ -116,6 +116,23 @@ def test_logs_go_before_the_record_and_what_is_left_is_the_archive(tmp_path: Pat
         assert archived.body["status"]["phase"] == "Succeeded"
 
 
+def test_logs_that_were_archived_are_read_once_their_files_are_gone(tmp_path: Path) -> None:
+    with serving(tmp_path, logs="1s") as server:
+        text = json.loads(flow("echo hello; echo world"))
+        text["spec"]["archiveLogs"] = True
+        made = server.submit(json.dumps(text))
+        node = server.wait(made)["nodes"][-1]["id"]
+        folder = server.data / "attempts" / made.removeprefix("wf-")
+
+        server.restart()
+        wait_for(lambda: not folder.exists(), "the end of the logs")
+        output = server.get(f"/workflows/{made}/nodes/{node}/output").data
+        lines = server.get(f"/workflows/{made}/nodes/{node}/logs").raw.splitlines()
+
+        assert (output["stdout"], output["exit_code"]) == ("hello\nworld\n", 0)
+        assert [json.loads(line)["text"] for line in lines] == ["hello", "world"]
+
+
 def test_a_rule_that_cannot_be_read_is_told_at_the_start(tmp_path: Path) -> None:
     server = ApiServer(tmp_path, "--config", _settings(tmp_path, {"failed": "soon", "count": -1}))
     code = server.process.wait(PATIENCE)

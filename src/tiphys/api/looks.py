@@ -21,6 +21,7 @@ from tiphys.api.view import duration, status_of, summary, type_of
 from tiphys.engine.node import Node
 from tiphys.service.access import Role
 from tiphys.service.audit import SOURCE
+from tiphys.service.imagine import kept_jobs
 from tiphys.service.present import present_of
 from tiphys.service.submission import visible
 from tiphys.spec import lint as linting
@@ -73,6 +74,9 @@ async def simulate(
     present = present_of(context.host, body.default_seconds)
     if body.idle:
         present["tasks"] = []
+    if "JobFlow" in body.workflow_yaml:
+        project = who.project or context.config.namespace
+        present |= kept_jobs(visible(context.host.library, project))
     return answer(
         await context.imagination.simulate(
             body.workflow_yaml, body.parameters, body.default_seconds, present

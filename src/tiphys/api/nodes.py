@@ -23,7 +23,7 @@ from tiphys.api.shapes import Envelope, Node, Output
 from tiphys.api.workflows import node_views
 from tiphys.engine import node as engine
 from tiphys.errors import NotFoundError, UnauthenticatedError
-from tiphys.runtimes.archive import ArchivedLog, open_log
+from tiphys.runtimes.archive import ArchivedLog, archived_logs, open_log
 from tiphys.runtimes.logs import LogLine, LogReader, containers_of
 from tiphys.service.access import Role
 from tiphys.spec import model
@@ -71,12 +71,21 @@ def get_node(place: At) -> Response:
 
 @router.get("/output", summary="What a node wrote", responses=answers(Envelope[Output]))
 def get_output(place: At) -> Response:
-    """Give stdout and stderr of the latest attempt, the last 1 MiB of each."""
+    """Give stdout and stderr of the latest attempt, the last 1 MiB of each.
+
+    Where its files are gone and ``archiveLogs`` kept the log, that comes as stdout.
+    """
     node = place.leaf()
     folder = place.folder(node)
-    container = _container(folder)
-    out, out_cut = _tail(folder / f"{container}.stdout")
-    err, err_cut = _tail(folder / f"{container}.stderr")
+    kept = {} if folder.is_dir() else archived_logs(node)
+    if kept:
+        # What is kept is one stream for both.
+        log = kept.get("main") or kept[min(kept)]
+        (out, out_cut), (err, err_cut) = _end_of(place.read(log)), ("", False)
+    else:
+        container = _container(folder)
+        out, out_cut = _tail(folder / f"{container}.stdout")
+        err, err_cut = _tail(folder / f"{container}.stderr")
     return answer(
         {
             "stdout": out,
@@ -91,6 +100,15 @@ def get_output(place: At) -> Response:
 def _container(folder: Path) -> str:
     names = containers_of(folder)
     return "main" if "main" in names or not names else names[0]
+
+
+def _end_of(chunks: Iterator[bytes]) -> tuple[str, bool]:
+    """Keep the end of what comes, and tell whether something before it is missing."""
+    end, whole = b"", 0
+    for chunk in chunks:
+        whole += len(chunk)
+        end = (end + chunk)[-LAST_BYTES:]
+    return end.decode("utf-8", "replace"), whole > len(end)
 
 
 def _tail(path: Path) -> tuple[str, bool]:

@@ -17,6 +17,7 @@ from tiphys.api.deps import Context, Who
 from tiphys.api.envelope import answer
 from tiphys.api.problems import RequestError
 from tiphys.api.queue_metrics import queue_lines
+from tiphys.api.schedule_metrics import schedule_lines
 from tiphys.errors import TiphysError
 from tiphys.service.access import Role
 from tiphys.store import WorkflowFilter
@@ -35,9 +36,10 @@ async def healthz() -> Response:
 @router.get("/readyz")
 async def readyz(context: Context) -> Response:
     """Tell whether store, loop and executor work."""
+    store, loop = await asyncio.gather(_store_answers(context), _loop_turns(context))
     checks = {
-        "store": await _store_answers(context),
-        "loop": context.metrics.loop_lag < _PATIENCE and await _loop_turns(context),
+        "store": store,
+        "loop": loop and context.metrics.loop_lag < _PATIENCE,
         "executor": executor_up(context),
     }
     failed = [name for name, good in checks.items() if not good]
@@ -82,7 +84,10 @@ async def metrics(context: Context, who: Who) -> Response:
         live=live,
         watchers=context.feeds.watched,
         executor=executor_up(context),
-        queues=queue_lines(control.scheduler, control.now()),
+        queues=[
+            *queue_lines(control.scheduler, control.now()),
+            *schedule_lines(context.schedules.book),
+        ],
     )
     return Response(text, media_type="text/plain; version=0.0.4")
 

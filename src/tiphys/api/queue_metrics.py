@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tiphys.api.exposition import Labels, family
-from tiphys.scheduling import Resources, Scheduler
+from tiphys.scheduling import Queue, Resources, Scheduler
 
 
 def queue_lines(scheduler: Scheduler, now: float) -> Iterator[str]:
@@ -31,10 +31,15 @@ def queue_lines(scheduler: Scheduler, now: float) -> Iterator[str]:
 def _quotas(scheduler: Scheduler) -> Iterator[str]:
     tree = scheduler.queues.queues
     used = {name: scheduler.used(name) for name in tree}
-    quotas = {name: queue.deserved for name, queue in tree.items()}
+    quotas = {name: _quota(queue) for name, queue in tree.items()}
     yield from family("gauge", "queue_used", _by_resource(used))
     yield from family("gauge", "queue_quota", _by_resource(quotas))
     yield from family("gauge", "queue_quota_used_ratio", _shares(used, quotas))
+
+
+def _quota(queue: Queue) -> Resources:
+    """Give what a queue is due; of resources of which that is not said, the most it may use."""
+    return Resources({**dict(queue.capability.items), **dict(queue.deserved.items)})
 
 
 def _by_queue(values: Mapping[str, float]) -> Iterator[tuple[Labels, float]]:

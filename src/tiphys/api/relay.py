@@ -2,7 +2,7 @@
 
 Bytes go both ways as they come, so that requests, streams and WebSockets are all the same, and so
 that tokens, limits and errors are the leader's alone. While nobody leads, requests are answered
-with 503 and may be sent again.
+with 503 and may be sent again; only ``/healthz``, which asks for this very process, is answered.
 """
 
 from __future__ import annotations
@@ -35,6 +35,11 @@ _BODY = json.dumps(
 _NOBODY = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 2\r\n"
     b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(_BODY), _BODY)
+)
+_OK = b'{"success":true,"data":{"status":"ok"}}'
+_ALIVE = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
+    b"connection: close\r\n\r\n%b" % (len(_OK), _OK)
 )
 
 
@@ -79,10 +84,11 @@ class Relay:
     async def _refuse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._secure:
             return  # Without the leader there is nobody to shake hands.
+        head = b""
         with suppress(asyncio.LimitOverrunError):
             async with asyncio.timeout(_HEAD):
-                await reader.readuntil(b"\r\n\r\n")
-        writer.write(_NOBODY)
+                head = await reader.readuntil(b"\r\n\r\n")
+        writer.write(_ALIVE if head.startswith(b"GET /healthz ") else _NOBODY)
         await writer.drain()
 
     async def close(self) -> None:

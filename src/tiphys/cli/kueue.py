@@ -19,7 +19,10 @@ import click
 from tiphys.errors import ClusterError, InvalidInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tiphys.kube.client import Client
+    from tiphys.kueue.controller import KueueController
 
 WEBHOOK = "argo.kueue.tiphys.dev"
 """Stands before Kueue's own configurations in the alphabet, and so is asked first."""
@@ -62,28 +65,43 @@ async def _run(given: dict[str, Any], address: tuple[str, int], cert: str, key: 
     from tiphys.kube.client import Client  # noqa: PLC0415
     from tiphys.kueue.argo import ArgoEngine  # noqa: PLC0415
     from tiphys.kueue.controller import KueueController, Voice  # noqa: PLC0415
+    from tiphys.kueue.tiphys import TiphysEngine  # noqa: PLC0415
     from tiphys.kueue.webhook import WebhookServer  # noqa: PLC0415
 
     kubeconfig, context = given["kubeconfig"], given["context"]
     client = Client(find_access(os.environ, kubeconfig=kubeconfig, context=context))
     voice = Voice(click.echo, click.echo if given["verbose"] else lambda _: None)
     clock = time.time  # noqa: TID251 - the clock of the program
-    ours = KueueController(client, ArgoEngine(), clock, voice, given["namespace"])
+    namespace = given["namespace"]
+    both = [
+        KueueController(client, engine, clock, voice, namespace)
+        for engine in (ArgoEngine(), TiphysEngine())
+    ]
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(cert, key)
-    server = WebhookServer(ours.lookup, tls)
+    server = WebhookServer(both[0].lookup, tls)
     authority = await asyncio.to_thread(Path(cert).read_bytes)
     try:
         port = await server.open(*address)
         click.echo(f"webhook on port {port}")
         await _install(client, given, port, authority)
-        task = asyncio.ensure_future(ours.run())
+        task = asyncio.ensure_future(_run_all(both))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         with suppress(asyncio.CancelledError):
             await task
     finally:
         await server.close()
         await client.close()
+
+
+async def _run_all(controllers: Sequence[KueueController]) -> None:
+    """Look after the workflows of each engine; ready when all are."""
+    async with asyncio.TaskGroup() as group:
+        for each in controllers:
+            group.create_task(each.run())
+        for each in controllers:
+            await each.is_ready.wait()
+        click.echo("ready")
 
 
 async def _install(client: Client, given: dict[str, Any], port: int, authority: bytes) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from tiphys.cli.remote import Remote
+from tiphys.client import schedules
 from tiphys.client.calls import Call
 from tiphys.control.submit import read_files
 from tiphys.errors import ConflictError, InvalidInputError, NotFoundError
@@ -48,14 +49,14 @@ class RemoteCounter:
 
     def crons(self, namespace: str, *, every: bool = False) -> list[Cron]:
         """List schedules."""
-        path = "/schedules" if every else f"/schedules?project_id={self._project(namespace)}"
-        return [_cron(item["manifest"]) for item in self._ask("GET", path)]
+        project = "" if every else self._project(namespace)
+        found = self._remote.client.do(schedules.list_schedules(project=project))
+        return [_cron(item.manifest) for item in found]
 
     def next_runs(self, cron: Cron, count: int) -> list[int]:
         """Ask when a schedule is due."""
-        path = f"{_at('schedules', cron.namespace, cron.name, 'next')}?count={count}"
-        found = self._ask("GET", path)
-        return [int(datetime.fromisoformat(each["at"]).timestamp()) for each in found]
+        call = schedules.next_runs(cron.namespace, cron.name, count=count)
+        return [int(each.at.timestamp()) for each in self._remote.client.do(call)]
 
     def templates(self, namespace: str, kind: str, *, every: bool = False) -> list[ObjectRow]:
         """List templates of one kind."""
@@ -90,15 +91,15 @@ class RemoteCounter:
     def _create(self, given: Given) -> Any:
         made = []
         for namespace, text, _ in self._texts(given):
-            body = {"project_id": namespace, "schedule_yaml": text}
-            made.append(self._ask("POST", "/schedules", body)["manifest"])
+            call = schedules.make_schedule(namespace, text)
+            made.append(self._remote.client.do(call).manifest)
         return made
 
     def _update(self, given: Given) -> Any:
         made = []
         for namespace, text, name in self._texts(given):
-            body = {"schedule_yaml": text}
-            made.append(self._ask("PUT", _at("schedules", namespace, name), body)["manifest"])
+            call = schedules.replace_schedule(namespace, name, text)
+            made.append(self._remote.client.do(call).manifest)
         return made
 
     def _texts(self, given: Given) -> list[tuple[str, str, str]]:
@@ -118,26 +119,33 @@ class RemoteCounter:
         return texts
 
     def _delete(self, given: Given) -> Any:
-        self._tell("DELETE", self._one(given))
+        self._remote.client.do(schedules.delete_schedule(*self._key(given)))
 
     def _suspend(self, given: Given) -> Any:
-        word = "suspend" if given["suspend"] else "resume"
-        return self._ask("POST", f"{self._one(given)}/{word}", {})
+        call = schedules.suspend_schedule if given["suspend"] else schedules.resume_schedule
+        return self._remote.client.do(call(*self._key(given))).manifest
 
     def _run(self, given: Given) -> Any:
-        body = {"parameters": given.get("parameters") or {}}
-        return self._ask("POST", f"{self._one(given)}/run", body)
+        call = schedules.run_schedule(*self._key(given), parameters=given.get("parameters"))
+        made = self._remote.client.do(call)
+        return {"name": made.workflow_name or made.name, "uid": made.id.removeprefix("wf-")}
 
     def _backfill(self, given: Given) -> Any:
         wanted = given["backfill"]
         key = {"namespace": wanted["namespace"], "name": wanted["schedule"]}
-        body = {name: wanted[name] for name in ("name", "max_parallel", "parameter")}
-        for name in ("start", "end"):
-            body[name] = datetime.fromtimestamp(wanted[name]).astimezone().isoformat()
-        return self._ask("POST", f"{self._one(key)}/backfill", body)
+        start, end = (datetime.fromtimestamp(wanted[each], UTC) for each in ("start", "end"))
+        call = schedules.start_backfill(
+            *self._key(key),
+            start,
+            end,
+            max_parallel=wanted["max_parallel"],
+            key=wanted["name"],
+            parameter=wanted["parameter"],
+        )
+        return msgspec.to_builtins(self._remote.client.do(call))
 
-    def _one(self, given: Given) -> str:
-        return _at("schedules", self._project(given["namespace"]), given["name"])
+    def _key(self, given: Given) -> tuple[str, str]:
+        return self._project(given["namespace"]), given["name"]
 
     def _save_templates(self, given: Given) -> Any:
         bundle = _bundle(given)

@@ -56,6 +56,7 @@ def command(files: tuple[str, ...], traces: tuple[str, ...], form: str, **given:
     wait in each queue, how well the machine would be used, which service levels would be missed,
     and a Gantt chart.
     """
+    from tiphys.cli.kept import kept_library  # noqa: PLC0415
     from tiphys.simulate.command import (  # noqa: PLC0415
         Load,
         parse_trace,
@@ -69,8 +70,10 @@ def command(files: tuple[str, ...], traces: tuple[str, ...], form: str, **given:
     plans = [_plan(given["queues"], capacity)]
     if given["compare"]:
         plans.append(_plan(given["compare"], capacity))
+    texts = read_files(files)
     load = Load(
-        files=read_files(files),
+        files=texts,
+        library=kept_library(texts, settings().namespace),
         traces=[parse_trace(text) for text in traces],
         parameters=read_parameters(given["pairs"], given["parameter_file"]),
         history=_history(),

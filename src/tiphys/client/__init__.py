@@ -7,12 +7,13 @@
         for update in client.watch(made.id):
             print(update.status, update.progress)
 
-What can be asked for is described once (``calls``); ``Client`` and ``AsyncClient`` both ``do`` it.
+What can be asked for is described once (``calls``, ``schedules``); ``Client`` and ``AsyncClient``
+both ``do`` it.
 Uses the standard library's HTTP, so that a command that only asks one question starts fast.
 """
 
-from tiphys.client import calls
+from tiphys.client import calls, schedules
 from tiphys.client.client import AsyncClient, Client
 from tiphys.client.transport import AnswerError
 
-__all__ = ["AnswerError", "AsyncClient", "Client", "calls"]
+__all__ = ["AnswerError", "AsyncClient", "Client", "calls", "schedules"]

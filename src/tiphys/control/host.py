@@ -25,6 +25,7 @@ from tiphys.config import Config, SchedulerSettings
 from tiphys.control.abroad import Abroad
 from tiphys.control.artifact import Artifacts
 from tiphys.control.choice import FELL_BACK, choose
+from tiphys.control.cluster_queue import ClusterQueues
 from tiphys.control.door import Handler
 from tiphys.control.flowchoice import settle_controller
 from tiphys.control.garbage import Garbage
@@ -129,6 +130,7 @@ class Host:
         self._ledger = ledger
         self._leftovers = Leftovers(data, ledger.store, control.ended, control.clear)
         control.show_to(self._leftovers)
+        self.cluster_queues: ClusterQueues | None = None
         self._loop: asyncio.Task[None] | None = None
 
     @property
@@ -280,6 +282,8 @@ class Host:
             with suppress(asyncio.CancelledError):
                 await self._loop
         await self.control.close()
+        if self.cluster_queues is not None:
+            await self.cluster_queues.close()
 
 
 @asynccontextmanager
@@ -338,6 +342,10 @@ async def hosting(
         host = Host(data, ledger, control, resources=resources, queues=queues, garbage=garbage)
         host.schedulers = config.scheduler
         host.cluster_namespace = config.kubernetes.namespace
+        host.cluster_queues = ClusterQueues(
+            data, config.kubernetes, control.send, host.clock.now, watcher.note
+        )
+        control.show_to(host.cluster_queues)
         await asyncio.to_thread(artifacts.sweep, host.clock.now())
         await control.open()
         if local.notice:

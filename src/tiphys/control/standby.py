@@ -89,21 +89,22 @@ async def lead(
 ) -> Store | None:
     """Wait until this server leads, and give the store; None where it is told to end before.
 
-    ``following`` is called once it follows another.
+    ``following`` is called once it follows another: while the database is away, nobody is ready.
     """
-    said = ""
+    said, led = "", False
     async with AsyncExitStack() as stack:
         while not stop.is_set():
             try:
                 return await asyncio.to_thread(Store.open, data, owner=True, url=url)
             except (StoreLockedError, StoreUnavailableError) as error:
-                text = f"standing by: {error}"
+                text, led = f"standing by: {error}", isinstance(error, StoreLockedError)
             if text != said:
                 say(text)
             if not said and follower is not None:
                 lookout = Lookout(data, url)
                 stack.callback(lookout.close)
                 await stack.enter_async_context(follower.follow(lookout.leader))
+            if led:
                 following()
             said = text
             await _wait(stop, EVERY)

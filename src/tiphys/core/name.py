@@ -6,6 +6,7 @@ Ids must equal Argo's to the letter, for people compare them and scripts are bui
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MAX_LABEL = 63
 """Characters of a DNS label, so also of a workflow's name (it becomes a label value)."""
@@ -19,6 +20,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*", re.ASCII)
 
 
+@lru_cache(maxsize=4096)  # A node's name is hashed for its id, its pod and its variables.
 def fnv1a32(text: str) -> int:
     """Give the 32-bit FNV-1a hash of the UTF-8 bytes of ``text``."""
     value = 0x811C9DC5

@@ -55,6 +55,7 @@ class _Entry:
         self.mirror = FlowMirror(order.name, order.workflow.spec)
         self.flow: Json | None = None
         self.stopping = self.concluding = False
+        self.why = ""
         self.crews: dict[str, Crew] = {}
         self._folder = folder
 
@@ -151,6 +152,8 @@ class VolcanoDispatcher:
         self._tell(entry, entry.mirror.begin(now()))
         for job in lookout.jobs_of(entry.namespace, entry.flow):
             self._see_job(entry, job, gone=False)
+        if entry.stopping:
+            await self._halt(entry)
         self._look(entry)
 
     async def _create(self, client: Client, entry: _Entry) -> Json:
@@ -313,6 +316,8 @@ class VolcanoDispatcher:
     def _look(self, entry: _Entry) -> None:
         if self._closed or entry.concluding or entry.order.uid not in self._entries:
             return
+        if entry.flow is None:
+            return
         lost = [crew for crew in entry.crews.values() if crew.gone and not crew.ended]
         if lost:
             # Upstream makes it again: what has begun must not begin a second time unseen.
@@ -344,6 +349,7 @@ class VolcanoDispatcher:
                     uid=entry.order.uid,
                     at=at,
                     phase=str(phase),
+                    message="" if good else entry.why,
                     started_at=at,
                     finished_at=at,
                     nodes=tuple(nodes),
@@ -352,6 +358,8 @@ class VolcanoDispatcher:
         )
         if good:
             self._orders.add(self._spawn(self._round_off(entry)))
+        elif entry.stopping:
+            self._orders.add(self._spawn(self._mark(entry, "Failed")))
 
     async def _round_off(self, entry: _Entry) -> None:
         """See to it that upstream's flow ends as well, and drops its Jobs if it should.
@@ -377,21 +385,27 @@ class VolcanoDispatcher:
 
     async def _stop(self, given: Instruction) -> None:
         entry = self._entries.get(given.uid)
-        if entry is not None and not entry.stopping:
-            entry.stopping = True
+        if entry is None or entry.stopping:
+            return
+        entry.stopping, entry.why = True, f"Stopped with strategy '{given.verb.capitalize()}'"
+        if entry.flow is not None:  # Else whoever makes it sees to it.
             await self._halt(entry)
             self._look(entry)
 
     async def _halt(self, entry: _Entry) -> None:
         """Have upstream start nothing more of a flow, and terminate what runs."""
-        client, _ = self._connect()
-        path = f"{flows_path(entry.namespace)}/{entry.order.name}/status"
-        change = {"status": {"state": {"phase": "Terminating"}}}
-        with suppress(ClusterError):
-            await client.call("PATCH", path, change, kind=MERGE, patience=FOREVER)
+        await self._mark(entry, "Terminating")
         for crew in list(entry.crews.values()):
             if not (crew.ended or crew.gone):
                 await self._terminate(crew)
+
+    async def _mark(self, entry: _Entry, phase: str) -> None:
+        """Give upstream's flow a phase that its controller leaves alone."""
+        client, _ = self._connect()
+        path = f"{flows_path(entry.namespace)}/{entry.order.name}/status"
+        change = {"status": {"state": {"phase": phase}}}
+        with suppress(ClusterError):
+            await client.call("PATCH", path, change, kind=MERGE, patience=FOREVER)
 
     async def _terminate(self, crew: Crew) -> None:
         client, _ = self._connect()

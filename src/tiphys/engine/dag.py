@@ -321,7 +321,10 @@ def _parents(run: Run, frame: DagFrame, state: TaskState) -> tuple[str, ...]:
     for name in state.needs:
         node = frame.tasks[name].node
         assert node is not None
-        found.update(dict.fromkeys(outbound(run, node.id)))
+        if node.type is NodeType.POD and node.id not in run.children:
+            found[node.id] = None  # As ``outbound`` says, and most often so in a wide join.
+        else:
+            found.update(dict.fromkeys(outbound(run, node.id)))
     return tuple(found)
 
 

@@ -64,6 +64,8 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
         spec = read_job(template.volcano_job)
     except msgspec.ValidationError as error:
         raise InvalidInputError(f"the Job of template {template.name!r}: {error}") from None
+    if run.node_named(call.name) is None:
+        add_node(run, call, NodeType.JOB, Phase.PENDING)
     node = leaf.start(run, call, prepared, template)
     if node.ours.job is None:
         node.ours.job = JobRecord(history=((str(JobPhase.PENDING), run.now),))

@@ -35,7 +35,6 @@ _TYPES = {
     "http": NodeType.HTTP,
     "plugin": NodeType.PLUGIN,
     "volcano_probe": NodeType.PROBE,
-    "volcano_job": NodeType.JOB,
 }
 
 

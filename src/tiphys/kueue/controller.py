@@ -113,6 +113,8 @@ class KueueController:
         self._dirty: set[Key] = set()
         self._busy: set[Key] = set()
         self._group: asyncio.TaskGroup | None = None
+        self.is_ready = asyncio.Event()
+        """Whether everything there is was seen."""
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -129,7 +131,7 @@ class KueueController:
                 group.create_task(self._follow(shelf, path, selector, kind))
             for shelf in (self._owners, self._pods, self._claims, self._flavors):
                 await shelf.is_filled.wait()
-            self._voice.report("ready")
+            self.is_ready.set()
             self._wake()
 
     async def lookup(self, namespace: str, name: str) -> Json | None:

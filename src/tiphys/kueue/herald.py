@@ -25,7 +25,7 @@ from tiphys.kueue.owner import Json, released, wants_suspension, write_owner, wr
 from tiphys.kueue.roster import Roster
 
 LAST_WORDS = 10.0
-_PAUSE = 2.0
+_PAUSE = 5.0
 _ENDED_AT = "tiphys.dev/finished-at"
 Send = Callable[[str, ev.Event], None]
 
@@ -43,6 +43,8 @@ class Herald:
         """Where all Jobs are made, if not in the workflows' own namespaces."""
         self.kept = 3600.0
         """Seconds for which the object of a workflow that has ended stays."""
+        self.note: Callable[[str], None] = lambda _: None
+        """Who hears of trouble."""
         self._rosters: dict[str, Roster] = {}
         self._heard: dict[str, tuple[bool, frozenset[str]]] = {}
         self._dirty: set[str] = set()
@@ -103,7 +105,8 @@ class Herald:
                 self._dirty.discard(uid)
                 try:
                     await self._publish(self._rosters[uid])
-                except ClusterError:
+                except ClusterError as error:
+                    self.note(f"Kueue is not told of {self._rosters[uid].name}: {error}")
                     self._dirty.add(uid)
                     await asyncio.sleep(_PAUSE)
         finally:
@@ -122,8 +125,11 @@ class Herald:
         if not roster.is_told:
             labels = {**roster.labels, label.WORKFLOW_UID: roster.uid, self._label: self._value}
             thing = write_owner(roster.name, labels, roster.notes)
-            with suppress(ClusterError):
+            try:
                 await self._client.create(path, thing, patience=FOREVER)
+            except ClusterError as error:
+                if error.reason != "AlreadyExists":
+                    raise
         await self._client.patch(f"{path}/{roster.name}", change, patience=FOREVER)
         roster.is_told = True
 

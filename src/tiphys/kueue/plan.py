@@ -113,9 +113,7 @@ class Change:
     patch: Json
 
 
-Action = (
-    Make | Reshape | Seat | Release | HandBack | Finish | Ready | Requeue | Kill | End | Change
-)
+Action = Make | Reshape | Seat | Release | HandBack | Finish | Ready | Requeue | Kill | End | Change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

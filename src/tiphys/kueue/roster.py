@@ -59,7 +59,8 @@ class Roster:
 
     def take_nodes(self, run: Run, nodes: Sequence[Node]) -> bool:
         """Note what became of leaves; tell whether there is anything to tell."""
-        return any([self._take(run, node) for node in nodes])
+        changes = [self._take(run, node) for node in nodes]
+        return any(changes)
 
     def _take(self, run: Run, node: Node) -> bool:
         if node.type is NodeType.RETRY:

@@ -95,8 +95,9 @@ class Translator:
     def __init__(self, data: Path, config: LocalConfig, resources: Resources) -> None:
         self.engine: Engine | None = None
         """What runs the containers, where they are to run in an engine."""
-        self._data = data
         self._attempts = str(data / "attempts")
+        self.claims = data / "volumes"
+        """Where claims keep their files."""
         self._config = config
         self._resources = resources
         self._host = host_environment(config.pass_environment)
@@ -138,11 +139,6 @@ class Translator:
     def resources(self) -> Resources:
         """Return config maps and secrets."""
         return self._resources
-
-    @property
-    def claims(self) -> Path:
-        """Return where claims keep their files."""
-        return self._data / "volumes"
 
     @property
     def host(self) -> dict[str, str]:

@@ -31,7 +31,7 @@ class Volumes:
         self, task: Task, folder: Path, claims: Path, config: LocalConfig, environment: Environment
     ) -> None:
         self._task = task
-        self._folder = folder / "volumes"
+        self._attempt = folder
         self._claims = claims
         self._config = config
         self._environment = environment
@@ -60,7 +60,7 @@ class Volumes:
             return self._host_path(volume.host_path)
         if volume.persistent_volume_claim is not None:
             return self._claim(volume.persistent_volume_claim.claim_name)
-        path = self._folder / _checked(volume.name)
+        path = self._attempt / "volumes" / _checked(volume.name)
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o777)
         write = self._writer(volume)

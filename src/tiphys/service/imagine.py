@@ -12,11 +12,14 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from tiphys.errors import InvalidInputError, Problem, SpecError, TiphysError
 
 if TYPE_CHECKING:
     from tiphys.scheduling import QueueTree
     from tiphys.simulate.task import Task
+    from tiphys.spec.library import Library
 
 PATIENCE = 30.0
 AT_ONCE = 2
@@ -38,7 +41,8 @@ class Imagination:
     ) -> Any:
         """Give report and bars; raise SpecError for a text that cannot be used.
 
-        ``present`` is what ``service.present`` tells of the server: its queues, what is in them.
+        ``present`` is what ``service.present`` tells of the server: its queues, what is in them;
+        with what ``kept_jobs`` gives, flows may be made of templates that the server keeps.
         """
         request = {
             "capacity": self._capacity,
@@ -79,6 +83,23 @@ async def _ask(request: bytes) -> dict[str, Any]:
     return answer
 
 
+def kept_jobs(library: Library) -> dict[str, Any]:
+    """Give the JobTemplates that a library holds, as a request can carry them."""
+    kept = [msgspec.to_builtins(each) for each in library.job_templates.values()]
+    return {"namespace": library.namespace, "job_templates": kept}
+
+
+def _library(present: Mapping[str, Any]) -> Library | None:
+    if not present.get("job_templates"):
+        return None
+    from tiphys.spec.library import Library  # noqa: PLC0415
+    from tiphys.spec.model.volcano import JobTemplate  # noqa: PLC0415
+
+    own = present["namespace"]
+    found = [msgspec.convert(each, JobTemplate) for each in present["job_templates"]]
+    return Library(namespace=own, job_templates={(own, t.metadata.name): t for t in found})
+
+
 def _played(request: Mapping[str, Any]) -> dict[str, Any]:
     from tiphys.scheduling import Resources  # noqa: PLC0415
     from tiphys.simulate.command import Load, simulate  # noqa: PLC0415
@@ -88,6 +109,7 @@ def _played(request: Mapping[str, Any]) -> dict[str, Any]:
         files=[("workflow.yaml", request["text"].encode())],
         parameters=request["parameters"],
         default_seconds=request["seconds"],
+        library=_library(present),
         present=[_task(each) for each in present.get("tasks", ())],
     )
     try:

@@ -29,6 +29,7 @@ from tiphys.simulate.run import Present, Tasks
 from tiphys.simulate.task import Task, planned, read_trace
 from tiphys.simulate.workflow import DEFAULT_SECONDS, Engines, runs_of
 from tiphys.spec import yaml
+from tiphys.spec.library import Library
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,8 @@ class Load:
     parameters: Mapping[str, str] = field(default_factory=dict)
     history: History | None = None
     default_seconds: float = DEFAULT_SECONDS
+    library: Library | None = None
+    """JobTemplates that flows may be made of."""
     present: Sequence[Task] = ()
     """What is there already and comes first; it takes room and is left out of the report."""
 
@@ -128,7 +131,7 @@ def simulate(capacity: Resources, load: Load, queues: QueueTree | None = None) -
     machine = Machine(capacity, queues)
     sources: list[Source] = [Present(load.present, machine)] if load.present else []
     if load.files:
-        bundle = read_files(load.files)
+        bundle = read_files(load.files, load.library)
         runs = runs_of(bundle, load.parameters)
         if not runs:
             raise InvalidInputError("there is no Workflow in these files")

@@ -21,6 +21,7 @@ from tiphys.engine import command as cm
 from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import begin, step, take_effects
 from tiphys.engine.run import Run
+from tiphys.ports import SCHEDULER_LABEL
 from tiphys.scheduling import QueueTree, Resources, WorkId
 from tiphys.scheduling.estimate import History, Memory
 from tiphys.scheduling.plan import Preemption
@@ -47,8 +48,10 @@ def runs_of(bundle: Bundle, parameters: Mapping[str, str] | None = None) -> list
         meta = parsed.value.metadata
         # No random names: the same files give the same report.
         name = meta.name or f"{meta.generate_name or 'workflow-'}{index + 1}"
+        # It is this machine that is imagined, wherever the workflow would run.
+        labels = {key: value for key, value in meta.labels.items() if key != SCHEDULER_LABEL}
         workflow = msgspec.structs.replace(
-            parsed.value, metadata=msgspec.structs.replace(meta, name=name)
+            parsed.value, metadata=msgspec.structs.replace(meta, name=name, labels=labels)
         )
         made = prepare(replace(parsed, value=workflow), library, overrides)
         run = begin(made.workflow, made.spec, library, uid=f"{name}-{index}", created_at=0.0)

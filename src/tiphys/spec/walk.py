@@ -96,6 +96,8 @@ class Walk:
         inner = info.inner
         if inner.kind == sh.ANYTHING:
             return value
+        if inner.kind == sh.TEXT and all(isinstance(item, str) for item in value):
+            return value  # The many names of a wide join, for instance.
         return [
             self.walk(inner, _zero(inner) if item is None else item, (*path, index))
             for index, item in enumerate(value)

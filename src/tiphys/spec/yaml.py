@@ -315,7 +315,11 @@ class _Composer:
         for item in events:
             if isinstance(item, yaml.SequenceEndEvent):
                 break
-            child = self._compose(item, events, (*path, len(children)))
+            if isinstance(item, yaml.ScalarEvent) and not item.anchor and len(path) < MAX_DEPTH:
+                self._count(item, 1)  # As below, for the many lists of plain values.
+                child = self._scalar(item)
+            else:
+                child = self._compose(item, events, (*path, len(children)))
             children.append(child)
             size += child.size
         line, column = _mark(event)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tiphys.config import VOLCANO_FLAG, read_truth
 from tiphys.errors import InvalidInputError
 
-FLAG = "ENABLE_VOLCANO_SCHEDULER"
-_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
+FLAG = VOLCANO_FLAG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,8 @@ class Settings:
     enabled: bool = False
     url: str = ""
     token: str = ""
-    scheduler: str = "local"
+    scheduler: str = ""
+    """Who runs it there; "": as the server is configured."""
     data: Path = field(default_factory=lambda: default_data(os.environ))
     """Where the worker's own server keeps its data. It must outlast the worker: with it gone, a
     worker that starts again after a crash cannot find what it had begun."""
@@ -39,10 +40,11 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """Read the settings of a worker; raise InvalidInputError where they make no sense."""
         env = os.environ if environment is None else environment
-        word = env.get(FLAG, "").strip().lower()
-        if word not in _TRUE | _FALSE:
-            raise InvalidInputError(f"{FLAG} is {word!r}: write true or false")
-        enabled = word in _TRUE
+        word = env.get(FLAG, "").strip()
+        try:
+            enabled = bool(word) and read_truth(word)
+        except ValueError:
+            raise InvalidInputError(f"{FLAG} is {word!r}: write true or false") from None
         url = env.get("TIPHYS_SERVER", "")
         if enabled and not url:
             raise InvalidInputError(
@@ -53,7 +55,7 @@ class Settings:
             enabled=enabled,
             url=url,
             token=_token(env),
-            scheduler=env.get("TIPHYS_SCHEDULER", "local"),
+            scheduler=env.get("TIPHYS_SCHEDULER", ""),
             data=Path(folder) if folder else default_data(env),
         )
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.contract.api_server import ADMIN, ApiServer, flow, shell, steps
-from tiphys.client import AsyncClient, Client, calls
+from tiphys.client import AsyncClient, Client, calls, schedules
 from tiphys.errors import ConflictError, NotFoundError, SpecError, UnauthenticatedError
 
 NOBODY = "wf-00000000-0000-4000-8000-000000000000"
@@ -45,6 +47,39 @@ def test_a_workflow_from_submission_to_removal(client: Client) -> None:
     client.do(calls.delete_workflow(made.id, purge=True))
     with pytest.raises(NotFoundError):
         client.do(calls.get_workflow(made.id))
+
+
+def test_a_schedule_from_its_making_to_its_removal(server: ApiServer, client: Client) -> None:
+    spec = json.loads(flow("true"))["spec"]
+    cron = {"schedules": ["0 3 * * *"], "timezone": "UTC", "workflowSpec": spec}
+    text = {"apiVersion": "argoproj.io/v1alpha1", "kind": "CronWorkflow", "spec": cron}
+    key = ("default", "nightly")
+    first, second = datetime(2026, 1, 1, 3, tzinfo=UTC), datetime(2026, 1, 2, 3, tzinfo=UTC)
+
+    made = client.do(
+        schedules.make_schedule("default", json.dumps({**text, "metadata": {"name": "nightly"}}))
+    )
+    assert (made.name, made.phase, made.timezone) == ("nightly", "active", "UTC")
+    assert client.do(schedules.suspend_schedule(*key)).suspended
+    changed = client.do(schedules.change_schedule(*key, schedules=["30 4 * * *"]))
+    assert (changed.schedules, changed.next_run) == (["30 4 * * *"], None)
+    assert client.do(schedules.resume_schedule(*key)).next_run is not None
+    client.do(schedules.change_schedule(*key, schedules=["0 3 * * *"]))
+    due = client.do(schedules.next_runs(*key, count=2, after=datetime(2026, 1, 1, tzinfo=UTC)))
+    assert [each.at for each in due] == [first, second]
+    run = client.do(schedules.run_schedule(*key))
+    assert [each.status for each in client.watch(run.id)][-1] == "succeeded"
+    backfill = client.do(schedules.start_backfill(*key, first, second, key="january"))
+    assert (backfill.name, backfill.total) == ("january", 2)
+    assert [each.name for each in client.do(schedules.list_backfills(*key))] == ["january"]
+    listed = client.do(schedules.list_schedules(project="default"))
+    assert [each.name for each in listed] == ["nightly"]
+    assert client.do(schedules.get_schedule(*key)).manifest["kind"] == "CronWorkflow"
+
+    client.do(schedules.delete_schedule(*key))
+
+    with pytest.raises(NotFoundError):
+        client.do(schedules.get_schedule(*key))
 
 
 def test_the_life_cycle(client: Client) -> None:

@@ -45,6 +45,7 @@ def test_generated_requests_meet_no_5xx_and_nothing_undocumented(tmp_path: Path)
             f'[parameters]\n"path.workflow_id" = "{workflow}"\n"path.node_id" = "{node}"\n'
             f'"query.a" = "{workflow}"\n"query.b" = "{workflow}"\n'
             '"path.project_id" = "default"\n"path.name" = "nightly"\n"path.queue_id" = "q-spare"\n'
+            '"path.queue" = "spare"\n'
         )
 
         done = subprocess.run(

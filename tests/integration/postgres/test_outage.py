@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,8 +16,8 @@ from typing import Any
 import pytest
 
 from tests.chaos.flow import LINES, shell, workflow
-from tests.chaos.helm import FULL, Served
-from tests.integration.postgres.fleet import Fleet, ask_until, submission
+from tests.chaos.helm import FULL, Served, wait_until
+from tests.integration.postgres.fleet import Fleet, ask_until, port_of, submission
 from tests.integration.postgres.server import PostgresServer
 from tiphys.testing.ledger import Ledger
 
@@ -97,6 +98,44 @@ def test_the_database_is_stopped_hard_every_few_seconds(
         assert ledger.problems(keys) == []
         total = ask_until(served, "GET", "/workflows?limit=1")
         assert total, "the list is empty"
+
+
+def _health(served: Served, path: str) -> tuple[int, str]:
+    """Ask without a token, as a load balancer does; 0 where nobody answers."""
+    connection = http.client.HTTPConnection("127.0.0.1", port_of(served), timeout=60)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    except (OSError, http.client.HTTPException):
+        return 0, ""
+    finally:
+        connection.close()
+
+
+def test_a_server_is_ready_only_while_its_database_answers(
+    own: PostgresServer, tmp_path: Path
+) -> None:
+    url = own.database_of(tmp_path)
+    own.kill()
+    with Fleet(tmp_path, url) as fleet:
+        served = fleet.helm("one").serve()
+        wait_until(lambda: "listening on" in served.said, "the port")
+        assert _health(served, "/readyz")[0] == 503
+        assert _health(served, "/healthz")[0] == 200
+        assert served.ready_after is None
+
+        own.start()
+        wait_until(lambda: _health(served, "/readyz")[0] == 200, "readiness")
+        served.wait_ready()
+        own.kill()
+        status, text = _health(served, "/readyz")
+        assert (status, "not ready: store" in text) == (503, True), text
+        assert _health(served, "/healthz")[0] == 200
+
+        own.start()
+        wait_until(lambda: _health(served, "/readyz")[0] == 200, "readiness again")
+        assert served.process.poll() is None
 
 
 def _submit(served: Served, flow: dict[str, Any]) -> str:

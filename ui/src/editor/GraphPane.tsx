@@ -7,18 +7,25 @@ import {
   MarkerType,
   ReactFlow,
   ReactFlowProvider,
-  getViewportForBounds,
   useNodesState,
   useReactFlow,
+  useStore,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { type DragEvent, type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type DragEvent, type KeyboardEvent, type MouseEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 
+import { SmallMap, Terrain } from "../parts/Terrain";
+import { DRAW_ALL, FAR, type Frame, boundsOf, boxAt, fitOf, frameOf, inFrame, viewportOn } from "../parts/culling";
 import { layoutGraph } from "../parts/layout";
+import type { Painted } from "../parts/painting";
 import { HEIGHT, TaskNode, type TaskNodeType, WIDTH } from "./TaskNode";
 import type { Drawing } from "./graph";
 
 const TYPES = { task: TaskNode };
+const SIZE = { width: WIDTH, height: HEIGHT };
+/** From so many boxes on there is a small map. */
+const MAPPED = 25;
+const LEAST = 0.1;
 export const DRAGGED = "application/x-tiphys-kind";
 
 export interface GraphProps {
@@ -51,18 +58,33 @@ export function GraphPane(props: GraphProps) {
 function Graph(props: GraphProps) {
   const { drawing, page, chosen, editable } = props;
   const { points, settled } = usePoints(drawing, page);
-  const [nodes, onNodesChange] = useBoxes(drawing, points, chosen);
+  const large = points.size > DRAW_ALL;
+  const drawn = useDrawn(drawing, points, chosen, large);
+  const [nodes, onNodesChange] = useBoxes(drawn, points, chosen);
   const [chosenEdge, setChosenEdge] = useState<string>();
   const flow = useReactFlow();
   const wrapper = useRef<HTMLElement>(null);
+  const painted = usePainted(drawing, points);
+  const [least, setLeast] = useState(LEAST);
 
   useEffect(() => {
-    const { clientWidth, clientHeight } = wrapper.current ?? { clientWidth: 0, clientHeight: 0 };
-    if (points.size === 0 || clientWidth === 0) return;
-    void flow.setViewport(getViewportForBounds(boundsOf(points), clientWidth, clientHeight, 0.1, 1, 0.12));
+    const { clientWidth: width, clientHeight: height } = wrapper.current ?? { clientWidth: 0, clientHeight: 0 };
+    if (points.size === 0 || width === 0) return;
+    const bounds = boundsOf(points, SIZE);
+    setLeast(Math.min(LEAST, fitOf(bounds, { width, height })));
+    // Of a large graph as much as can be read; one can go away from it until all is in view.
+    void flow.setViewport(viewportOn(bounds, { width, height }, { least: large ? FAR : LEAST, most: 1 }));
   }, [flow, points]);
 
-  const edges = useMemo(() => edgesOf(drawing, chosenEdge), [drawing, chosenEdge]);
+  const edges = useMemo(() => edgesOf(drawn, chosenEdge), [drawn, chosenEdge]);
+
+  /** From afar there are no boxes to click on, only dots. */
+  function onPane(event: MouseEvent): void {
+    const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    const id = large && flow.getZoom() < FAR ? boxAt(points, SIZE, at) : undefined;
+    props.onChoose(id);
+    if (id) void flow.setCenter(at.x, at.y, { zoom: 1 });
+  }
 
   function drop(event: DragEvent): void {
     const what = event.dataTransfer.getData(DRAGGED);
@@ -95,7 +117,7 @@ function Graph(props: GraphProps) {
         onEdgesChange={(changes) => {
           for (const each of changes) if (each.type === "select") setChosenEdge(each.selected ? each.id : undefined);
         }}
-        onPaneClick={() => props.onChoose(undefined)}
+        onPaneClick={onPane}
         onNodeDoubleClick={(_, node) => props.onOpen(node.id)}
         onConnect={({ source, target }: Connection) => props.onConnect(source, target)}
         onBeforeDelete={async ({ nodes: gone, edges: cut }) => {
@@ -109,13 +131,47 @@ function Graph(props: GraphProps) {
         deleteKeyCode={editable ? ["Delete", "Backspace"] : null}
         zoomOnDoubleClick={false}
         autoPanOnConnect={false}
-        minZoom={0.1}
+        minZoom={least}
         proOptions={{ hideAttribution: false }}
       >
         <Background color="var(--grid)" />
         <Controls showInteractive={false} />
+        {large && <Terrain {...painted} />}
+        {points.size > MAPPED && <SmallMap {...painted} />}
       </ReactFlow>
     </section>
+  );
+}
+
+/** Of a large graph only the boxes in and around the window, the chosen one, and arrows between these. */
+function useDrawn(drawing: Drawing, points: Points, chosen: string | undefined, large: boolean): Drawing {
+  const latest = useStore((state) => {
+    if (!large) return "";
+    const [x, y, zoom] = state.transform;
+    return zoom < FAR ? "far" : JSON.stringify(frameOf({ x, y, zoom }, state.width, state.height));
+  });
+  const frame = useDeferredValue(latest);
+  return useMemo(() => {
+    if (!frame) return drawing;
+    const kept = frame === "far" ? new Set<string>() : inFrame(points, SIZE, JSON.parse(frame) as Frame);
+    if (chosen !== undefined) kept.add(chosen);
+    return {
+      boxes: drawing.boxes.filter((each) => kept.has(each.id)),
+      arrows: drawing.arrows.filter((each) => kept.has(each.source) && kept.has(each.target)),
+    };
+  }, [drawing, points, frame, chosen]);
+}
+
+function usePainted(drawing: Drawing, points: Points): Painted {
+  return useMemo(
+    () => ({
+      places: points,
+      size: SIZE,
+      arcs: drawing.arrows,
+      colors: new Map(drawing.boxes.map(({ id, data }) => [id, data.problems > 0 ? "var(--state-failed)" : "var(--state-running)"])),
+      down: true,
+    }),
+    [drawing, points],
   );
 }
 
@@ -185,18 +241,6 @@ async function places(drawing: Drawing): Promise<Points> {
 }
 
 type Points = Map<string, { x: number; y: number }>;
-
-function boundsOf(points: Points): { x: number; y: number; width: number; height: number } {
-  const all = [...points.values()];
-  const x = Math.min(...all.map((each) => each.x));
-  const y = Math.min(...all.map((each) => each.y));
-  return {
-    x,
-    y,
-    width: Math.max(...all.map((each) => each.x)) + WIDTH - x,
-    height: Math.max(...all.map((each) => each.y)) + HEIGHT - y,
-  };
-}
 
 /** Lay the drawing out when boxes or arrows come or go; until that is done the old places hold. */
 function usePoints(drawing: Drawing, page: string): { points: Points; settled: boolean } {

@@ -2,7 +2,6 @@
 import type { Mistake } from "../api/client";
 import type { TaskData } from "./TaskNode";
 import { type Model, type Task, type Template, calledBy, isGroup, text } from "./model/read";
-import { lineOf } from "./model/source";
 
 export interface Box {
   readonly id: string;
@@ -23,10 +22,13 @@ export interface Drawing {
 }
 
 export function drawingOf(model: Model, template: Template, source: string, problems: readonly Mistake[]): Drawing {
-  const lines = problems.map((each) => each.line ?? 0);
+  const starts = problems.length > 0 ? lineStarts(source) : [];
+  const places = problems.map((each) => starts[(each.line ?? 0) - 1] ?? -1);
+  // A problem is told by its line: it belongs to whatever has something on that line.
   const within = (from: number, to: number) => {
-    const [first, last] = [lineOf(source, from) + 1, lineOf(source, Math.max(from, to - 1)) + 1];
-    return lines.filter((line) => first <= line && line <= last).length;
+    if (places.length === 0) return 0;
+    const first = source.lastIndexOf("\n", from - 1) + 1;
+    return places.filter((at) => first <= at && at < Math.max(to, from + 1)).length;
   };
   if (!isGroup(template.kind)) return { boxes: [alone(template, within(template.from, template.to))], arrows: [] };
   const known = new Set(template.tasks.map((each) => each.name));
@@ -45,6 +47,13 @@ export function drawingOf(model: Model, template: Template, source: string, prob
         })),
     ),
   };
+}
+
+/** Give where each line begins. */
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return starts;
 }
 
 function alone(template: Template, problems: number): Box {

@@ -36,4 +36,9 @@ it("places ten thousand boxes without overlap", () => {
 
   const taken = new Set([...places.values()].map(({ x, y }) => `${x},${y}`));
   expect(taken.size).toBe(10_000);
+  const xs = [...places.values()].map(({ x }) => x);
+  const ys = [...places.values()].map(({ y }) => y);
+  const shape = (Math.max(...xs) - Math.min(...xs)) / (Math.max(...ys) - Math.min(...ys));
+  expect(shape).toBeGreaterThan(0.5);
+  expect(shape).toBeLessThan(5);
 });

@@ -1,6 +1,7 @@
 /**
  * Positions for graphs that are too large for a good layout: layers by longest path, one sweep of
- * barycentres. Pure, and linear in nodes and edges but for sorting.
+ * barycentres. Layers that are far too long are folded, so that the whole has the shape of a window
+ * and can be seen at once. Pure, and linear in nodes and edges but for sorting.
  */
 export interface Box {
   id: string;
@@ -23,32 +24,39 @@ export type Direction = "RIGHT" | "DOWN";
 const GAP = 24;
 const LAYER_GAP = 72;
 
+/** So much longer than high a window is. */
+const SHAPE = 1.6;
+/** Layers of up to so many boxes are never folded. */
+const SHORT = 60;
+
 /** Give each box its place. */
 export function layered(boxes: readonly Box[], arcs: readonly Arc[], direction: Direction): Map<string, Point> {
-  const order = ranks(boxes, arcs);
-  const layers = sorted(boxes, arcs, order);
+  const right = direction === "RIGHT";
+  const long = (box: Box) => (right ? box.width : box.height);
+  const wide = (box: Box) => (right ? box.height : box.width);
   const found = new Map<string, Point>();
+  const most = longest(boxes, long, wide, right ? SHAPE : 1 / SHAPE);
   let along = 0;
-  for (const layer of layers) {
-    let across = 0;
-    let depth = 0;
-    for (const box of layer) {
-      found.set(box.id, direction === "RIGHT" ? { x: along, y: across } : { x: across, y: along });
-      across += (direction === "RIGHT" ? box.height : box.width) + GAP;
-      depth = Math.max(depth, direction === "RIGHT" ? box.width : box.height);
+  for (const layer of sorted(boxes, arcs, ranks(boxes, arcs))) {
+    for (let from = 0; from < layer.length; from += most) {
+      const line = layer.slice(from, from + most);
+      let across = -line.reduce((sum, box) => sum + wide(box) + GAP, 0) / 2;
+      for (const box of line) {
+        found.set(box.id, right ? { x: along, y: across } : { x: across, y: along });
+        across += wide(box) + GAP;
+      }
+      along += Math.max(...line.map(long)) + (from + most < layer.length ? GAP : LAYER_GAP);
     }
-    centre(layer, found, across, direction);
-    along += depth + LAYER_GAP;
   }
   return found;
 }
 
-function centre(layer: readonly Box[], found: Map<string, Point>, across: number, direction: Direction): void {
-  for (const box of layer) {
-    const point = found.get(box.id)!;
-    if (direction === "RIGHT") point.y -= across / 2;
-    else point.x -= across / 2;
-  }
+/** Give how many boxes may stand in one line, so that all of them together look like a window. */
+function longest(boxes: readonly Box[], long: (box: Box) => number, wide: (box: Box) => number, shape: number): number {
+  const [box] = boxes;
+  if (!box) return SHORT;
+  const lines = (wide(box) + GAP) / (long(box) + GAP);
+  return Math.max(SHORT, Math.ceil(Math.sqrt(boxes.length / lines / shape)));
 }
 
 /** Longest path from a source; what lies on a circle stays where it was first met. */

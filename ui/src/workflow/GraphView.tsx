@@ -3,20 +3,25 @@ import "@xyflow/react/dist/base.css";
 
 import { ActionIcon, Group, Loader, Text, TextInput, Tooltip } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { MiniMap, ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi, type Edge } from "@xyflow/react";
-import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi, type Edge } from "@xyflow/react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, type MouseEvent } from "react";
 
 import type { Graph } from "../api/workflows";
+import { boundsOf, boxAt, DRAW_ALL, FAR, fitOf, frameOf, inFrame, viewportOn, type Frame } from "../parts/culling";
 import { Icon } from "../parts/Icon";
 import { layoutSoon } from "../parts/layout";
 import type { Point } from "../parts/layered";
+import type { Painted } from "../parts/painting";
 import { colorOf } from "../parts/Status";
-import { boundsOf, DRAW_ALL, frameOf, inFrame, viewportOn, type Frame } from "./culling";
+import { SmallMap, Terrain } from "../parts/Terrain";
 import { buildView, type Unit, type View } from "./plan";
 import { HEIGHT, WIDTH } from "./unit";
 import { UnitNode, type UnitFlowNode } from "./UnitNode";
 
 const TYPES = { unit: UnitNode };
+const SIZE = { width: WIDTH, height: HEIGHT };
+/** From so many boxes on there is a small map. */
+const MAPPED = 25;
 
 interface GraphViewProps {
   graph: Graph;
@@ -59,12 +64,23 @@ function Inner({ graph, chosen, onChoose }: GraphViewProps) {
   const [view, toggle] = useView(graph);
   const places = usePlaces(view, narrow);
   const [wanted, setWanted] = useState("");
-  const drawn = useDrawn(view, places);
+  const large = view.units.length > DRAW_ALL;
+  const drawn = useDrawn(view, places, large);
   const nodes = useNodes(drawn, places, { chosen, wanted, down: narrow, toggle });
   const edges = useEdges(drawn, places);
-  const least = view.units.length > 1000 ? 0.3 : 0.05;
+  const painted = usePainted(view, places, narrow);
+  const least = useLeast(places, large);
   const goTo = useGoTo(places, least);
+  const flow = useReactFlow();
   useFirstLook(places, goTo);
+
+  /** From afar there are no boxes to click on, only their colours. */
+  function onPane(event: MouseEvent): void {
+    if (!large || flow.getZoom() >= FAR) return;
+    const key = boxAt(places, SIZE, flow.screenToFlowPosition({ x: event.clientX, y: event.clientY }));
+    if (key) goTo([key], 1);
+  }
+
   if (!view.units.length) return <Text p="md">Nothing has been planned yet.</Text>;
   return (
     <div className="graph" data-units={view.units.length}>
@@ -80,6 +96,7 @@ function Inner({ graph, chosen, onChoose }: GraphViewProps) {
         deleteKeyCode={null}
         minZoom={least}
         maxZoom={2}
+        onPaneClick={onPane}
         onNodeClick={(_, node) => choose(node as UnitFlowNode, toggle, onChoose)}
         onNodesChange={(changes) => {
           const picked = changes.find((each) => each.type === "select" && each.selected);
@@ -87,38 +104,64 @@ function Inner({ graph, chosen, onChoose }: GraphViewProps) {
           if (node && document.activeElement?.closest(".react-flow__node")) choose(node, toggle, onChoose);
         }}
       >
-        {view.units.length > 25 && view.units.length <= DRAW_ALL && !narrow && (
-          <MiniMap pannable zoomable nodeColor={(node) => colorOf((node as UnitFlowNode).data.unit.status)} ariaLabel="Small map" />
-        )}
+        {large && <Terrain {...painted} />}
+        {view.units.length > MAPPED && places.size > 0 && !narrow && <SmallMap {...painted} />}
       </ReactFlow>
     </div>
   );
 }
 
-/** Of a large graph only what is in and around the window. */
-function useDrawn(view: View, places: ReadonlyMap<string, Point>): View {
-  const large = view.units.length > DRAW_ALL;
+/** Of a large graph only the boxes in and around the window, and none from afar; edges are painted. */
+function useDrawn(view: View, places: ReadonlyMap<string, Point>, large: boolean): View {
   const latest = useStore((state) => {
     if (!large) return "";
     const [x, y, zoom] = state.transform;
-    return JSON.stringify(frameOf({ x, y, zoom }, state.width, state.height));
+    return zoom < FAR ? "far" : JSON.stringify(frameOf({ x, y, zoom }, state.width, state.height));
   });
   // Moving comes first; what is newly in view is drawn when there is time.
   const frame = useDeferredValue(latest);
-  return useMemo(() => (frame ? inFrame(view, places, JSON.parse(frame) as Frame) : view), [view, places, frame]);
+  return useMemo(() => {
+    if (!frame) return view;
+    if (frame === "far") return { units: [], edges: [] };
+    const kept = inFrame(places, SIZE, JSON.parse(frame) as Frame);
+    return { units: view.units.filter(({ key }) => kept.has(key)), edges: [] };
+  }, [view, places, frame]);
 }
 
-type GoTo = (keys: readonly string[] | null, most?: number) => void;
+function usePainted(view: View, places: ReadonlyMap<string, Point>, down: boolean): Painted {
+  return useMemo(
+    () => ({
+      places,
+      size: SIZE,
+      arcs: view.edges,
+      colors: new Map(view.units.map((unit) => [unit.key, colorOf(unit.status)])),
+      down,
+    }),
+    [view, places, down],
+  );
+}
+
+/** Give how far one can go away: until everything is in view. */
+function useLeast(places: ReadonlyMap<string, Point>, large: boolean): number {
+  const width = useStore((state) => state.width);
+  const height = useStore((state) => state.height);
+  return useMemo(() => {
+    if (!large || !width) return 0.05;
+    return Math.min(FAR, fitOf(boundsOf(places, SIZE), { width, height }));
+  }, [places, large, width, height]);
+}
+
+type GoTo = (keys: readonly string[] | null, most?: number, from?: number) => void;
 
 /** Bring boxes (null: all of them) into view. */
 function useGoTo(places: ReadonlyMap<string, Point>, least: number): GoTo {
   const flow = useReactFlow();
   const store = useStoreApi();
   return useCallback(
-    (keys, most = 1) => {
-      const bounds = boundsOf(places, keys ?? undefined);
+    (keys, most = 1, from = least) => {
+      const bounds = boundsOf(places, SIZE, keys ?? undefined);
       const { width, height } = store.getState();
-      void flow.setViewport(viewportOn(bounds, { width, height }, { least, most }));
+      void flow.setViewport(viewportOn(bounds, { width, height }, { least: from, most }));
     },
     [places, least, flow, store],
   );
@@ -174,7 +217,7 @@ function useEdges(view: View, places: ReadonlyMap<string, Point>): Edge[] {
   );
 }
 
-/** Show all of a graph when it is first there, and whenever boxes come or go. */
+/** Show all of a graph when it is first there, and whenever boxes come or go; of a large one what can be read. */
 function useFirstLook(places: ReadonlyMap<string, Point>, goTo: GoTo): void {
   const looked = useRef(0);
   const ready = useStore((state) => state.width > 0);
@@ -182,7 +225,8 @@ function useFirstLook(places: ReadonlyMap<string, Point>, goTo: GoTo): void {
     if (!ready || !places.size || looked.current === places.size) return;
     const first = looked.current === 0;
     looked.current = places.size;
-    if (first || places.size <= DRAW_ALL) goTo(null);
+    if (places.size <= DRAW_ALL) goTo(null);
+    else if (first) goTo(null, 1, FAR);
   }, [places, ready]);
 }
 

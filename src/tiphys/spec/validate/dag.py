@@ -109,18 +109,20 @@ def _find_ancestors(graph: Graph, path: Path, context: Context) -> None:
     """Fill in all ancestors, in dependency order; what is left over forms cycles."""
     count = len(graph.tasks)
     graph.ancestors = [0] * count
-    waiting = [len(set(needs)) for needs in graph.needs]
+    unique = [set(needs) for needs in graph.needs]
+    waiting = [len(needs) for needs in unique]
     followers: list[list[int]] = [[] for _ in range(count)]
-    for index, needs in enumerate(graph.needs):
-        for need in set(needs):
+    for index, needs in enumerate(unique):
+        for need in needs:
             followers[need].append(index)
     ready = [index for index in range(count) if not waiting[index]]
     done = 0
     while ready:
         index = ready.pop()
         done += 1
+        inherited = graph.ancestors[index] | 1 << index
         for follower in followers[index]:
-            graph.ancestors[follower] |= graph.ancestors[index] | 1 << index
+            graph.ancestors[follower] |= inherited
             waiting[follower] -= 1
             if not waiting[follower]:
                 ready.append(follower)

@@ -1,0 +1,173 @@
+"""Workflows of our own engine on a cluster, admitted by the real Kueue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cluster.dock import GPU, Dock, is_true, layers
+from tests.cluster.helm import Helm
+from tests.cluster.rig.plane import ControlPlane
+from tiphys.kueue import label
+
+Json = dict[str, object]
+WAITS = "while [ ! -f /tmp/go ]; do sleep 1; done"
+
+
+@pytest.fixture
+def dock(kueue: ControlPlane, tmp_path: Path) -> Iterator[Dock]:
+    dock = Dock(kueue, tmp_path)
+    yield dock
+    dock.close()
+
+
+@pytest.fixture
+def helm(dock: Dock, tmp_path: Path) -> Iterator[Helm]:
+    with Helm(tmp_path, dock.plane, dock.namespace) as helm:
+        yield helm
+
+
+def flow(
+    groups: list[int],
+    *,
+    name: str = "native",
+    command: str = "true",
+    unit: str = "",
+    priority: str = "",
+    **more: object,
+) -> str:
+    """Give a workflow of groups of steps, as many leaves in each."""
+    steps = [
+        [{"name": f"s{index}", "template": "work", "withSequence": {"count": str(count)}}]
+        for index, count in enumerate(groups)
+    ]
+    work: dict[str, object] = {
+        "name": "work",
+        "container": {
+            "image": "alpine:3.23",
+            "command": ["sh", "-c", command],
+            "resources": {"requests": {"cpu": "10m", GPU: 1}, "limits": {GPU: 1}},
+        },
+    }
+    if retries := more.pop("retries", None):
+        work["retryStrategy"] = {"limit": retries}
+    notes = dict(more.pop("notes", {}))  # type: ignore[call-overload]
+    labels = {label.QUEUE: "q", **({label.PRIORITY: priority} if priority else {})}
+    notes |= {label.UNIT: unit} if unit else {}
+    thing = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": name, "labels": labels, "annotations": notes},
+        "spec": {
+            "entrypoint": "main",
+            "templates": [{"name": "main", "steps": steps}, work],
+            **more,
+        },
+    }
+    return yaml.safe_dump(thing)
+
+
+def begin(helm: Helm, text: str, name: str = "native") -> None:
+    """Start a workflow in the background."""
+    helm.begin("run", "--scheduler", "k8s-native", helm.write(text, f"{name}.yaml"))
+
+
+def phase(helm: Helm, name: str = "native") -> str:
+    done = helm("get", name, "-o", "json")
+    if done.returncode:
+        return ""
+    return str(json.loads(done.stdout)["status"].get("phase", ""))
+
+
+def settled(dock: Dock, count: int) -> None:
+    """Wait until all Workloads are over and nothing is left behind."""
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
+    assert len(dock.workloads()) == count
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    assert dock.gated() == []
+
+
+def test_layers_of_our_own_engine_start_whole_and_where_their_flavor_says(
+    dock: Dock, helm: Helm
+) -> None:
+    place = {"labels": {"kubernetes.io/os": "linux"}}
+    toleration = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
+    dock.queue({GPU: 1}, **place, tolerations=[toleration])
+    dock.start()
+    begin(helm, flow([2, 2]))
+    dock.until(lambda: layers(dock.workloads()) == {"native[0]": 2}, "one Workload for two")
+    assert len(dock.gated()) == 2
+
+    dock.queue({GPU: 2}, **place, tolerations=[toleration])
+    dock.until(lambda: phase(helm) == "Succeeded", "both layers")
+
+    assert layers(dock.workloads()) == {"native[0]": 2, "native[1]": 2}
+    for pod in dock.pods():
+        assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+        assert toleration in pod["spec"]["tolerations"]
+    settled(dock, 2)
+
+
+def test_a_preempted_layer_of_our_engine_waits_again_without_spending_retries(
+    dock: Dock, helm: Helm
+) -> None:
+    high = f"{dock.namespace}-high"
+    dock.apply("WorkloadPriorityClass", high, None, {"value": 1000})
+    dock.queue({GPU: 2}, preemption={"withinClusterQueue": "LowerPriority"})
+    dock.start()
+    begin(helm, flow([2], command=WAITS, retries="3"))
+    helm.until_running(2)
+    first = {pod["metadata"]["uid"] for pod in dock.pods()}
+
+    begin(helm, flow([2], name="urgent", priority=high), "urgent")
+    dock.until(lambda: phase(helm, "urgent") == "Succeeded", "the layer of high priority")
+    dock.until(lambda: again(dock, first) == 2, "the preempted layer, once more")
+
+    nodes = [n for n in helm.get("native")["status"]["nodes"].values() if n["type"] == "Pod"]
+    assert [node["name"].rpartition("(")[2] for node in nodes] == ["0)", "0)"]
+    assert {node["phase"] for node in nodes} <= {"Pending", "Running"}
+    assert len(dock.workloads()) == 2
+    helm("terminate", "native")
+    dock.until(lambda: phase(helm) == "Failed", "its end")
+    settled(dock, 2)
+
+
+def again(dock: Dock, before: set[str]) -> int:
+    pods = [pod for pod in dock.pods() if pod["metadata"]["uid"] not in before]
+    return sum(
+        pod["status"]["phase"] == "Running" and pod["metadata"]["labels"][label.WORKFLOW] == "native"
+        for pod in pods
+    )
+
+
+def test_a_workflow_of_our_engine_as_unit_waits_suspended(dock: Dock, helm: Helm) -> None:
+    dock.queue({GPU: 1})
+    dock.start()
+    needs = {label.MAX_RESOURCES: json.dumps({GPU: 2})}
+    begin(helm, flow([2, 2], unit="workflow", notes=needs))
+    dock.until(lambda: len(dock.workloads()) == 1, "its Workload")
+    dock.until(lambda: helm.get("native")["spec"].get("suspend"), "its suspension")
+
+    dock.queue({GPU: 2})
+    dock.until(lambda: phase(helm) == "Succeeded", "its end")
+
+    settled(dock, 1)
+
+
+def test_pods_of_our_engine_are_admitted_one_by_one_where_that_is_the_unit(
+    dock: Dock, helm: Helm
+) -> None:
+    dock.queue({GPU: 3})
+    dock.start()
+    begin(helm, flow([4], command=WAITS, unit="pod"))
+
+    helm.until_running(3)
+    dock.until(lambda: len(dock.workloads()) == 4, "a Workload for each")
+
+    assert len(dock.pods()) == 3
+    helm("terminate", "native")
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")

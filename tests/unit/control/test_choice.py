@@ -1,0 +1,53 @@
+"""Which scheduler a workflow gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tiphys.config import SchedulerSettings, VolcanoSettings
+from tiphys.control.choice import ASKED, choose, has_fallen_back
+from tiphys.ports import SCHEDULER_LABEL
+from tiphys.spec import model
+
+ON = VolcanoSettings(enabled=True)
+
+
+def workflow(scheduler: str = "", **annotations: str) -> model.Workflow:
+    labels = {SCHEDULER_LABEL: scheduler} if scheduler else {}
+    meta = model.ObjectMeta(name="w", labels=labels, annotations=annotations)
+    return model.Workflow(metadata=meta, spec=model.WorkflowSpec())
+
+
+@pytest.mark.parametrize(
+    ("named", "default", "found"),
+    [
+        ("", "local", ""),
+        ("", "k8s-native", "k8s-native"),
+        ("local", "volcano", ""),
+        ("volcano", "local", "volcano"),
+        ("argo-default", "volcano", "argo-default"),
+    ],
+)
+def test_a_name_counts_before_the_configured_one(named: str, default: str, found: str) -> None:
+    settled, why = choose(workflow(named), SchedulerSettings(default=default, volcano=ON))
+
+    assert (settled.metadata.labels.get(SCHEDULER_LABEL, ""), why) == (found, "")
+    assert not has_fallen_back(settled.metadata.annotations)
+
+
+@pytest.mark.parametrize(("named", "default"), [("volcano", "local"), ("", "volcano")])
+def test_with_the_flag_off_work_for_volcano_runs_here_and_says_so(named: str, default: str) -> None:
+    settled, why = choose(workflow(named), SchedulerSettings(default=default))
+
+    assert SCHEDULER_LABEL not in settled.metadata.labels
+    assert settled.metadata.annotations == {ASKED: "volcano"}
+    assert "ENABLE_VOLCANO_SCHEDULER" in why
+
+
+def test_what_fell_back_asks_again_when_it_is_submitted_again() -> None:
+    fallen, _ = choose(workflow("volcano"), SchedulerSettings())
+
+    settled, why = choose(fallen, SchedulerSettings(volcano=ON))
+
+    assert settled.metadata.labels == {SCHEDULER_LABEL: "volcano"}
+    assert (settled.metadata.annotations, why) == ({}, "")

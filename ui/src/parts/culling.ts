@@ -1,0 +1,103 @@
+/**
+ * Which part of a laid-out graph is drawn. Pure.
+ *
+ * The library that draws handles a few hundred boxes well and ten thousand badly, so it is given only
+ * those in and around the window. The window moves in steps, so that a small move changes nothing.
+ */
+import type { Point } from "./layered";
+
+export interface Frame {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+export interface Viewport {
+  x: number;
+  y: number;
+  zoom: number;
+}
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export type Places = ReadonlyMap<string, Point>;
+
+/** Up to so many boxes everything is drawn. */
+export const DRAW_ALL = 300;
+/** From further away than this a large graph is painted, not drawn: no word could be read. */
+export const FAR = 0.3;
+const STEP = 300;
+/** How much around the window is drawn, in parts of it. */
+const SPARE = 0.15;
+
+/** Give the part of the graph that is in the window, and a little on every side. */
+export function frameOf({ x, y, zoom }: Viewport, width: number, height: number): Frame {
+  const down = (value: number) => Math.floor(value / STEP) * STEP;
+  const up = (value: number) => Math.ceil(value / STEP) * STEP;
+  const spare = { width: (SPARE * width) / zoom, height: (SPARE * height) / zoom };
+  return {
+    left: down(-x / zoom - spare.width),
+    top: down(-y / zoom - spare.height),
+    right: up((width - x) / zoom + spare.width),
+    bottom: up((height - y) / zoom + spare.height),
+  };
+}
+
+/** Give the boxes inside of a frame. */
+export function inFrame(places: Places, size: Size, frame: Frame): Set<string> {
+  const kept = new Set<string>();
+  for (const [key, { x, y }] of places) {
+    if (x <= frame.right && y <= frame.bottom && x + size.width >= frame.left && y + size.height >= frame.top) kept.add(key);
+  }
+  return kept;
+}
+
+/** Give the box at a point. */
+export function boxAt(places: Places, size: Size, point: Point): string | undefined {
+  for (const [key, { x, y }] of places) {
+    if (point.x >= x && point.x <= x + size.width && point.y >= y && point.y <= y + size.height) return key;
+  }
+  return undefined;
+}
+
+export interface Bounds extends Size {
+  x: number;
+  y: number;
+}
+
+/** Give the rectangle around boxes. */
+export function boundsOf(places: Places, size: Size, keys: Iterable<string> = places.keys()): Bounds {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const key of keys) {
+    const at = places.get(key);
+    if (!at) continue;
+    left = Math.min(left, at.x);
+    top = Math.min(top, at.y);
+    right = Math.max(right, at.x + size.width);
+    bottom = Math.max(bottom, at.y + size.height);
+  }
+  if (left > right) return { x: 0, y: 0, ...size };
+  return { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+const PAD = 40;
+
+/** Give the zoom at which a rectangle fills a window. */
+export function fitOf(bounds: Size, window: Size): number {
+  return Math.min((window.width - 2 * PAD) / bounds.width, (window.height - 2 * PAD) / bounds.height);
+}
+
+/** Give a viewport that shows a rectangle in the middle of the window. */
+export function viewportOn(bounds: Bounds, window: Size, limits: { least: number; most: number }): Viewport {
+  const fits = fitOf(bounds, window);
+  const zoom = Math.min(limits.most, Math.max(limits.least, fits));
+  // What does not fit is shown from its beginning.
+  const x = fits >= limits.least || bounds.width * zoom + 2 * PAD <= window.width
+    ? window.width / 2 - (bounds.x + bounds.width / 2) * zoom
+    : PAD - bounds.x * zoom;
+  return { x, y: window.height / 2 - (bounds.y + bounds.height / 2) * zoom, zoom };
+}
