@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import count
 
 from tiphys.executor.protocol import Limits
@@ -33,23 +32,28 @@ class Group:
         self._own = own
         self.limited = limited
 
-    @contextmanager
-    def entered(self) -> Iterator[None]:
-        """Be in the group for the time of the block: what is started there is born inside.
+    def __enter__(self) -> None:
+        """Be in the group for the time of a block: what is started there is born inside.
 
         A process put in after its start may have had children before.
         """
         try:
             for folder in self._folders.values():
                 _write(f"{folder}/cgroup.procs", "0")
-            yield
-        finally:
-            try:
-                for kind in self._folders:
-                    _write(f"{self._own[kind]}/cgroup.procs", "0")
-            except OSError:
-                # To end this attempt would be to end ourselves.
-                os._exit(70)
+        except OSError:
+            self._leave()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        try:
+            for kind in self._folders:
+                _write(f"{self._own[kind]}/cgroup.procs", "0")
+        except OSError:
+            # To end this attempt would be to end ourselves.
+            os._exit(70)
 
     def kill(self) -> bool:
         """SIGKILL everything inside; tell whether there was anything."""

@@ -10,6 +10,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def spawn_beside(
         with view:
             child = _Child(
                 argv,
-                stdin=subprocess.DEVNULL,
+                stdin=_nothing(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=run.env,
@@ -80,11 +81,17 @@ def spawn_beside(
     return child.pid
 
 
+@cache
+def _nothing() -> int:
+    """Return what tasks read: opened once, not for each of them."""
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+
 def _execute(run: ContainerRun, cwd: str, pipes: tuple[int, int], room: str) -> int:
     env = {PROGRESS_VARIABLE: progress_of(room), **run.env} if room else run.env
     child = _Child(
         run.argv,
-        stdin=subprocess.DEVNULL,
+        stdin=_nothing(),
         stdout=pipes[0],
         stderr=pipes[1],
         env=env,

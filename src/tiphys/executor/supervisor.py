@@ -308,7 +308,7 @@ class Supervisor:
         run, attempt = running.runs[name], running.attempt
         running.began.setdefault(name, now())
         try:
-            with running.group.entered() if running.group is not None else nullcontext():
+            with running.group or nullcontext():
                 pid = self._spawn(running, run)
         except (SpawnError, OSError) as error:
             self._note_exit(running, name, CANNOT_START, str(error))

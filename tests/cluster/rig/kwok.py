@@ -19,7 +19,7 @@ _ALIVE = "{key: .metadata.deletionTimestamp, operator: DoesNotExist}"
 STAGES = f"""
 apiVersion: config.kwok.x-k8s.io/v1alpha1
 kind: KwokConfiguration
-options: {{podPlayStageParallelism: 16}}
+options: {{podPlayStageParallelism: 16, nodePlayStageParallelism: 4, nodeLeaseParallelism: 4}}
 ---
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage

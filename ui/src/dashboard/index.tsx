@@ -147,8 +147,8 @@ function Rows({ rows, label, live = false }: { rows: readonly Summary[]; label: 
                 </Link>
               </Group>
             </Table.Td>
-            <Table.Td w={80}>{live ? <Progress value={row.progress} aria-label={`${row.progress}% done`} /> : <Ago at={row.end_time} />}</Table.Td>
-            <Table.Td w={70} ta="right">
+            <Table.Td w={96} className="nowrap">{live ? <Progress value={row.progress} aria-label={`${row.progress}% done`} /> : <Ago at={row.end_time} />}</Table.Td>
+            <Table.Td w={72} ta="right" className="nowrap">
               <Took start={row.start_time} end={row.end_time} />
             </Table.Td>
           </Table.Tr>

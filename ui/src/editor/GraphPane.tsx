@@ -73,7 +73,7 @@ function Graph(props: GraphProps) {
     const bounds = boundsOf(points, SIZE);
     setLeast(Math.min(LEAST, fitOf(bounds, { width, height })));
     // Of a large graph as much as can be read; one can go away from it until all is in view.
-    void flow.setViewport(viewportOn(bounds, { width, height }, { least: large ? FAR : LEAST, most: 1 }));
+    void flow.setViewport(viewportOn(bounds, { width, height }, { least: large ? FAR : LEAST, most: 1, down: true }));
   }, [flow, points]);
 
   const edges = useMemo(() => edgesOf(drawn, chosenEdge), [drawn, chosenEdge]);

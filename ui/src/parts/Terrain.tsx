@@ -36,8 +36,8 @@ export function Terrain(painted: Painted) {
     if (!context) return;
     const frame = frameOf(view, window.width, window.height);
     context.strokeStyle = resolved(element, "var(--state-planned)");
-    context.lineWidth = view.zoom < FAR ? 0.5 : 1.2;
-    context.globalAlpha = view.zoom < FAR ? 0.35 : 0.8;
+    context.lineWidth = view.zoom < FAR ? 0.5 : 1;
+    context.globalAlpha = view.zoom < FAR ? 0.12 : Math.min(0.9, 0.2 + 0.5 * view.zoom);
     paintArcs(context, painted, view, frame);
     context.globalAlpha = 1;
     if (view.zoom < FAR) paintBoxes(context, painted, view, frame);

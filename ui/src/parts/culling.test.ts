@@ -34,6 +34,8 @@ it("shows the beginning of what does not fit", () => {
   const seen = viewportOn({ x: 0, y: -50, width: 90_000, height: 100 }, { width: 1000, height: 600 }, { least: 0.2, most: 1 });
 
   expect(seen).toEqual({ x: 40, y: 300, zoom: 0.2 });
+  const below = viewportOn({ x: -50, y: 0, width: 100, height: 90_000 }, { width: 1000, height: 600 }, { least: 0.2, most: 1, down: true });
+  expect(below).toEqual({ x: 500, y: 40, zoom: 0.2 });
 });
 
 it("finds the rectangle around boxes, and the box at a point", () => {

@@ -91,13 +91,23 @@ export function fitOf(bounds: Size, window: Size): number {
   return Math.min((window.width - 2 * PAD) / bounds.width, (window.height - 2 * PAD) / bounds.height);
 }
 
-/** Give a viewport that shows a rectangle in the middle of the window. */
-export function viewportOn(bounds: Bounds, window: Size, limits: { least: number; most: number }): Viewport {
+interface Limits {
+  least: number;
+  most: number;
+  /** Whether the beginning is at the top, and not at the left. */
+  down?: boolean;
+}
+
+/** Give a viewport that shows a rectangle in the middle of the window; what does not fit, from its beginning. */
+export function viewportOn(bounds: Bounds, window: Size, { least, most, down = false }: Limits): Viewport {
   const fits = fitOf(bounds, window);
-  const zoom = Math.min(limits.most, Math.max(limits.least, fits));
-  // What does not fit is shown from its beginning.
-  const x = fits >= limits.least || bounds.width * zoom + 2 * PAD <= window.width
-    ? window.width / 2 - (bounds.x + bounds.width / 2) * zoom
-    : PAD - bounds.x * zoom;
-  return { x, y: window.height / 2 - (bounds.y + bounds.height / 2) * zoom, zoom };
+  const zoom = Math.min(most, Math.max(least, fits));
+  const middle = (from: number, length: number, room: number) => room / 2 - (from + length / 2) * zoom;
+  const begin = (from: number, length: number, room: number) =>
+    fits >= least || length * zoom + 2 * PAD <= room ? middle(from, length, room) : PAD - from * zoom;
+  return {
+    x: (down ? middle : begin)(bounds.x, bounds.width, window.width),
+    y: (down ? begin : middle)(bounds.y, bounds.height, window.height),
+    zoom,
+  };
 }

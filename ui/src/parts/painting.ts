@@ -1,6 +1,6 @@
 /** Painting large graphs on a canvas: all edges, and from afar all boxes, in a few milliseconds. */
 import type { Frame, Places, Size, Viewport } from "./culling";
-import type { Arc } from "./layered";
+import type { Arc, Point } from "./layered";
 
 export interface Painted {
   places: Places;
@@ -29,7 +29,7 @@ export function resolved(element: Element, color: string): string {
   return name ? getComputedStyle(element).getPropertyValue(name).trim() || "#888" : color;
 }
 
-/** Paint the edges that touch the frame. */
+/** Paint the edges that begin or end in the frame; those that only pass by would hide everything. */
 export function paintArcs(context: CanvasRenderingContext2D, { places, size, arcs, down }: Painted, view: Viewport, frame: Frame): void {
   const { x, y, zoom } = view;
   context.beginPath();
@@ -37,14 +37,17 @@ export function paintArcs(context: CanvasRenderingContext2D, { places, size, arc
     const from = places.get(source);
     const to = places.get(target);
     if (!from || !to) continue;
-    if (Math.min(from.x, to.x) > frame.right || Math.max(from.x, to.x) + size.width < frame.left) continue;
-    if (Math.min(from.y, to.y) > frame.bottom || Math.max(from.y, to.y) + size.height < frame.top) continue;
+    if (!isInside(from, size, frame) && !isInside(to, size, frame)) continue;
     const [ax, ay] = down ? [from.x + size.width / 2, from.y + size.height] : [from.x + size.width, from.y + size.height / 2];
     const [bx, by] = down ? [to.x + size.width / 2, to.y] : [to.x, to.y + size.height / 2];
     context.moveTo(ax * zoom + x, ay * zoom + y);
     context.lineTo(bx * zoom + x, by * zoom + y);
   }
   context.stroke();
+}
+
+function isInside(at: Point, size: Size, frame: Frame): boolean {
+  return at.x <= frame.right && at.y <= frame.bottom && at.x + size.width >= frame.left && at.y + size.height >= frame.top;
 }
 
 /** Paint the boxes that are in the frame, none smaller than a dot. */
@@ -55,7 +58,7 @@ export function paintBoxes(context: CanvasRenderingContext2D, painted: Painted, 
   const height = Math.max(1, size.height * zoom);
   let color = "";
   for (const [key, at] of places) {
-    if (frame && (at.x > frame.right || at.y > frame.bottom || at.x + size.width < frame.left || at.y + size.height < frame.top)) continue;
+    if (frame && !isInside(at, size, frame)) continue;
     const wanted = colors.get(key) ?? "";
     if (wanted !== color) {
       color = wanted;

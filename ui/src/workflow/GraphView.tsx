@@ -70,7 +70,7 @@ function Inner({ graph, chosen, onChoose }: GraphViewProps) {
   const edges = useEdges(drawn, places);
   const painted = usePainted(view, places, narrow);
   const least = useLeast(places, large);
-  const goTo = useGoTo(places, least);
+  const goTo = useGoTo(places, least, narrow);
   const flow = useReactFlow();
   useFirstLook(places, goTo);
 
@@ -154,16 +154,16 @@ function useLeast(places: ReadonlyMap<string, Point>, large: boolean): number {
 type GoTo = (keys: readonly string[] | null, most?: number, from?: number) => void;
 
 /** Bring boxes (null: all of them) into view. */
-function useGoTo(places: ReadonlyMap<string, Point>, least: number): GoTo {
+function useGoTo(places: ReadonlyMap<string, Point>, least: number, down: boolean): GoTo {
   const flow = useReactFlow();
   const store = useStoreApi();
   return useCallback(
     (keys, most = 1, from = least) => {
       const bounds = boundsOf(places, SIZE, keys ?? undefined);
       const { width, height } = store.getState();
-      void flow.setViewport(viewportOn(bounds, { width, height }, { least: from, most }));
+      void flow.setViewport(viewportOn(bounds, { width, height }, { least: from, most, down }));
     },
-    [places, least, flow, store],
+    [places, least, down, flow, store],
   );
 }
 
