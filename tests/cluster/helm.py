@@ -50,7 +50,7 @@ class Helm:
         for process in self._processes:
             if process.poll() is None:
                 self.kill(process)
-            else:
+            elif process.stdout is not None and not process.stdout.closed:
                 process.communicate()
 
     def environment(self, data: str) -> dict[str, str]:

@@ -49,10 +49,11 @@ def things(helm: Helm, kind: str) -> list[Json]:
 
 def order_of(status: Json) -> list[set[str]]:
     """Give the Jobs in the order in which they ran, those that ran beside each other together."""
-    spans = sorted((_at(each["startTimestamp"]), each) for each in _listed(status))
+    spans = sorted(_listed(status), key=lambda each: _at(each["startTimestamp"]))
     found: list[set[str]] = []
     end = 0.0
-    for start, each in spans:
+    for each in spans:
+        start = _at(each["startTimestamp"])
         if not found or start >= end:
             found.append(set())
         found[-1].add(each["name"])

@@ -46,3 +46,22 @@ def test_a_copy_made_beside_a_server_is_a_store_for_another(tmp_path: Path) -> N
         lost = server.wait(under_way)
         assert lost["status"] == "error"
         assert "another data directory" in lost["nodes"][0]["message"]
+
+
+def test_a_copy_put_back_after_restarts_goes_on_in_the_same_data_directory(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with ApiServer(tmp_path) as server:
+        done = server.submit(flow("echo hello"))
+        server.wait(done)
+        made = _tiphys(server, "backup", str(copy))
+        for _ in range(2):  # The executor meets owners that the copy knows nothing of.
+            server.restart()
+            server.wait(server.submit(flow("true")))
+    assert made.returncode == 0, made.stderr
+    for name in ("tiphys.db", "tiphys.db-wal", "tiphys.db-shm"):
+        (tmp_path / "data" / name).unlink(missing_ok=True)
+    copy.rename(tmp_path / "data" / "tiphys.db")
+
+    with ApiServer(tmp_path) as server:
+        assert [each["id"] for each in server.get("/workflows").data] == [done]
+        server.wait(server.submit(flow("true")), "succeeded")

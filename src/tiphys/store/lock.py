@@ -2,7 +2,8 @@
 
 A ``flock`` goes away with its process, however that ends, so a lock is never stale. Where the file
 system does not keep the promise, or somebody removes the file, the epoch (`store.store`) still
-keeps a former owner from writing.
+keeps a former owner from writing. The file says who has the lock, and which epoch was the latest
+here: a store that is put back from a copy must not begin again with numbers that were used.
 
 Imports next to nothing: who is refused is to learn it before anything large is loaded.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from tiphys.errors import StoreError, StoreLockedError
@@ -21,8 +23,11 @@ NAME = "lock"
 class FolderLock:
     """The lock, held until ``release`` or the end of the process."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, epoch: int) -> None:
         self._descriptor = descriptor
+        self.epoch = epoch
+        """The latest epoch that an owner of this folder had."""
+        self.note(epoch)
 
     @classmethod
     def take(cls, folder: Path) -> FolderLock:
@@ -31,16 +36,22 @@ class FolderLock:
         descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+            return cls(descriptor, _read(descriptor)[1])
         except BlockingIOError as error:
-            pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            pid, _ = _read(descriptor)
             os.close(descriptor)
             raise StoreLockedError(_message(folder, pid)) from error
         except BaseException:
             os.close(descriptor)
             raise
-        return cls(descriptor)
+
+    def note(self, epoch: int) -> None:
+        """Keep the epoch for the owners to come."""
+        self.epoch = epoch
+        content = b"%d\n%d\n" % (os.getpid(), epoch)
+        with suppress(OSError):  # With no room to write it, the store's own number must do.
+            os.pwrite(self._descriptor, content, 0)
+            os.ftruncate(self._descriptor, len(content))
 
     def release(self) -> None:
         """Let others have it."""
@@ -55,6 +66,13 @@ class FolderLock:
     def __exit__(self, *_: object) -> None:
         """Release it."""
         self.release()
+
+
+def _read(descriptor: int) -> tuple[str, int]:
+    """Give the process and the epoch that stand in the file, as far as they do."""
+    lines = os.pread(descriptor, 64, 0).decode("ascii", "replace").split()
+    epoch = lines[1] if len(lines) > 1 else ""
+    return lines[0] if lines else "", int(epoch) if epoch.isdecimal() else 0
 
 
 def make_folder(folder: Path) -> None:

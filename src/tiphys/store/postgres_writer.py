@@ -32,7 +32,7 @@ from tiphys.store.row import Batch
 _LOCK_SPACE = 0x71705359
 _TRY_LOCK = "SELECT pg_try_advisory_lock(?, hashtext(current_schema()))"
 _OWNER = "SELECT epoch, batch, place FROM owner"
-_TAKE_OVER = "UPDATE owner SET epoch = epoch + 1, place = ? RETURNING epoch, batch"
+_TAKE_OVER = "UPDATE owner SET epoch = greatest(epoch, ?) + 1, place = ? RETURNING epoch, batch"
 _FENCE = "UPDATE owner SET batch = ? WHERE epoch = ?"
 _REMEMBERED = 16
 
@@ -72,12 +72,13 @@ class PostgresWriter:
                     migrate(connection, self._label)
                     before = connection.execute(_OWNER).fetchone()[2]  # type: ignore[index]
                     self.moved = before not in ("", place)
-                    found = connection.execute(_TAKE_OVER, (place,)).fetchone()
+                    found = connection.execute(_TAKE_OVER, (self._folder.epoch, place)).fetchone()
                     self.epoch, self._last = found  # type: ignore[misc]
                 numbers = writing.Numbers(connection)
             except BaseException:
                 connection.close()
                 raise
+        self._folder.note(self.epoch)
         self._connection = connection
         return numbers
 

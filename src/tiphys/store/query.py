@@ -65,7 +65,7 @@ LAST_NUMBER = (
 
 EPOCH = "SELECT epoch FROM owner"
 PLACE = "SELECT place FROM owner"
-RAISE_EPOCH = "UPDATE owner SET epoch = epoch + 1, place = ?"
+RAISE_EPOCH = "UPDATE owner SET epoch = max(epoch, ?) + 1, place = ?"
 
 INSERT_WORKFLOW = f"INSERT INTO workflows (number, {', '.join(SUMMARY_COLUMNS)}) VALUES ({_MARKS})"
 INSERT_DOCUMENTS = (

@@ -46,8 +46,9 @@ class Writer:
             migrate(connection, self._path)
             (before,) = connection.execute(query.PLACE).fetchone()
             self.moved = before not in ("", place)
-            connection.execute(query.RAISE_EPOCH, (place,))
+            connection.execute(query.RAISE_EPOCH, (self._folder.epoch, place))
             self.epoch = connection.execute(query.EPOCH).fetchone()[0]
+        self._folder.note(self.epoch)
         return writing.Numbers(connection)
 
     def check(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from textwrap import dedent
 
 import pytest
 
@@ -270,12 +271,31 @@ def memo_read() -> None:
     assert (status.hit, status.key, status.cache_name) == (False, "k", "c")
 
 
+def job_seen() -> None:
+    text = """
+    apiVersion: batch.volcano.sh/v1alpha1
+    kind: Job
+    metadata: {name: wf, labels: {tiphys.dev/scheduler: volcano}}
+    spec:
+      tasks:
+      - {name: t, template: {spec: {containers: [{name: c, image: x, command: [x]}]}}}
+    """
+    harness = Harness(dedent(text), slots=0).start()
+    pod = ev.PodSeen(task="t", index=0, number=1, name="wf-t-0", phase="Running")
+    facts = {"at": harness.now, "node": "wf", "attempt": 1}
+
+    harness.send(ev.JobSeen(**facts, phase="Running", pods=(pod,)))  # type: ignore[arg-type]
+
+    assert harness.phases() == {"wf": "Running", "wf.t-0": "Running"}
+
+
 ON_NODE: dict[type, Callable[[], None]] = {
     ev.NodeStarted: node_started,
     ev.NodeReady: node_ready,
     ev.NodeProgressed: node_progressed,
     ev.NodeEnded: node_ended,
     ev.NodePreempted: node_preempted,
+    ev.JobSeen: job_seen,
     ev.Woken: node_woken,
     ev.LocksGranted: node_locks_granted,
     ev.LocksAwaited: node_locks_awaited,

@@ -58,7 +58,7 @@ export function GraphPane(props: GraphProps) {
 function Graph(props: GraphProps) {
   const { drawing, page, chosen, editable } = props;
   const { points, settled } = usePoints(drawing, page);
-  const large = points.size > DRAW_ALL;
+  const large = drawing.boxes.length > DRAW_ALL;
   const drawn = useDrawn(drawing, points, chosen, large);
   const [nodes, onNodesChange] = useBoxes(drawn, points, chosen);
   const [chosenEdge, setChosenEdge] = useState<string>();
@@ -152,14 +152,14 @@ function useDrawn(drawing: Drawing, points: Points, chosen: string | undefined, 
   });
   const frame = useDeferredValue(latest);
   return useMemo(() => {
-    if (!frame) return drawing;
-    const kept = frame === "far" ? new Set<string>() : inFrame(points, SIZE, JSON.parse(frame) as Frame);
+    if (!large) return drawing;
+    const kept = frame === "far" || !frame ? new Set<string>() : inFrame(points, SIZE, JSON.parse(frame) as Frame);
     if (chosen !== undefined) kept.add(chosen);
     return {
       boxes: drawing.boxes.filter((each) => kept.has(each.id)),
       arrows: drawing.arrows.filter((each) => kept.has(each.source) && kept.has(each.target)),
     };
-  }, [drawing, points, frame, chosen]);
+  }, [drawing, points, frame, chosen, large]);
 }
 
 function usePainted(drawing: Drawing, points: Points): Painted {

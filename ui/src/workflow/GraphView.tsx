@@ -121,11 +121,11 @@ function useDrawn(view: View, places: ReadonlyMap<string, Point>, large: boolean
   // Moving comes first; what is newly in view is drawn when there is time.
   const frame = useDeferredValue(latest);
   return useMemo(() => {
-    if (!frame) return view;
-    if (frame === "far") return { units: [], edges: [] };
+    if (!large) return view;
+    if (frame === "far" || !frame) return { units: [], edges: [] };
     const kept = inFrame(places, SIZE, JSON.parse(frame) as Frame);
     return { units: view.units.filter(({ key }) => kept.has(key)), edges: [] };
-  }, [view, places, frame]);
+  }, [view, places, frame, large]);
 }
 
 function usePainted(view: View, places: ReadonlyMap<string, Point>, down: boolean): Painted {
