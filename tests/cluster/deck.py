@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from tests.cluster.helm import LIMIT, Helm, Json
+from tests.cluster.helm import Helm, Json
 from tests.cluster.rig.api import ApiError
 from tests.cluster.rig.plane import ControlPlane
 from tiphys.client import Client, calls
@@ -21,6 +21,7 @@ from tiphys.client.client import local_server
 from tiphys.client.model import Workflow
 
 T = TypeVar("T")
+PATIENCE = 120.0
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 
 
@@ -167,7 +168,7 @@ class Deck:
 
     def until(self, holds: Callable[[], object], what: str) -> None:
         """Wait until something holds; fail if it does not come."""
-        end = time.monotonic() + LIMIT
+        end = time.monotonic() + PATIENCE
         while not holds():
             assert time.monotonic() < end, f"waited in vain for {what}\n{self.log[-3000:]}"
             time.sleep(0.2)

@@ -192,6 +192,9 @@ def test_a_simulation_sees_what_runs_and_waits_now(server: ApiServer, tmp_path: 
 
     busy = server.post("/workflows/simulate", body)
     idle = server.post("/workflows/simulate", {**body, "idle": True})
+    first = server.post("/workflows/simulate", {**body, "priority": "critical"})
+    elsewhere = server.post("/workflows/simulate", {**body, "queue_id": "q-default"})
+    nowhere = server.post("/workflows/simulate", {**body, "queue_id": "q-nowhere"})
     gate.touch()
 
     (bar,) = busy.data["gantt"]
@@ -202,5 +205,9 @@ def test_a_simulation_sees_what_runs_and_waits_now(server: ApiServer, tmp_path: 
     for workflow in (holder, waiting):
         assert workflow.removeprefix("wf-").encode() not in busy.raw
     assert [each["start"] for each in idle.data["gantt"]] == [0]
+    assert 0 < first.data["gantt"][0]["start"] <= 1000  # Before the other that waits.
+    assert list(elsewhere.data["report"]["queues"]) == ["default"]
+    assert elsewhere.data["gantt"][0]["start"] == 0
+    assert nowhere.status == 422
     for workflow in (holder, waiting):
         assert server.wait(workflow)["status"] == "succeeded"

@@ -169,6 +169,14 @@ class Simulate(Strict):
     parameters: Parameters = Field(default_factory=dict)
     default_seconds: float = Field(60.0, gt=0, le=1e9, description="What a task takes.")
     idle: bool = Field(False, description="Whether to leave out what waits and runs now.")
+    queue_id: str | None = Field(None, description="What the workflow says itself, if not given.")
+    priority: int | Literal["critical", "high", "normal", "low"] | None = Field(
+        None, description="What the workflow says itself, if not given."
+    )
+
+    def priority_number(self) -> int | None:
+        """Give the priority as a number."""
+        return PRIORITIES[self.priority] if isinstance(self.priority, str) else self.priority
 
 
 class TemplateText(Strict):

@@ -12,13 +12,16 @@ from fastapi import Depends, Query
 from starlette.responses import Response
 
 from tiphys.api import bodies, shapes
+from tiphys.api.context import ApiContext
 from tiphys.api.deps import Context, Who, body_of, find_workflow
 from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
-from tiphys.api.problems import problem_json
+from tiphys.api.problems import RequestError, problem_json
 from tiphys.api.shapes import Bar, Envelope, Event, Graph, Report, Why
 from tiphys.api.view import duration, status_of, summary, type_of
 from tiphys.engine.node import Node
+from tiphys.errors import NotFoundError
+from tiphys.ports import LOCAL
 from tiphys.service.access import Role
 from tiphys.service.audit import SOURCE
 from tiphys.service.imagine import kept_jobs
@@ -72,6 +75,7 @@ async def simulate(
     """
     who.require(Role.MEMBER, who.project)
     present = present_of(context.host, body.default_seconds)
+    present |= {"queue": await _queue(context, body), "priority": body.priority_number()}
     if body.idle:
         present["tasks"] = []
     if "JobFlow" in body.workflow_yaml:
@@ -82,6 +86,15 @@ async def simulate(
             body.workflow_yaml, body.parameters, body.default_seconds, present
         )
     )
+
+
+async def _queue(context: ApiContext, body: bodies.Simulate) -> str:
+    """Give the name of the queue that is asked for, "" for none."""
+    try:
+        return await context.queues.choose(body.queue_id, LOCAL) if body.queue_id else ""
+    except NotFoundError as error:
+        wrong = [{"path": "queue_id", "message": str(error)}]
+        raise RequestError("invalid_input", str(error), wrong) from None
 
 
 @first.get("/compare", summary="Compare two workflows", responses=answers(Envelope[dict[str, Any]]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tiphys.control.choice import has_fallen_back
 from tiphys.control.foresight import Foresight
-from tiphys.control.task import attempt_id, layer_of, requests_of, scheduler_of
+from tiphys.control.task import attempt_id, has_queue_there, layer_of, requests_of, scheduler_of
 from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType
@@ -34,16 +34,23 @@ def choice_of(run: Run, *, queue: str = "", unit: str = "") -> Choice:
         queue = DEFAULT
     pods = run.spec.pod_metadata or model.Metadata()
     priority, named = run.spec.priority, run.spec.pod_priority_class_name
-    if named:
+    if named and _uses_own_queues(run):  # Else the class is one of the cluster's.
         priority = priority_of(priority, named, run.library.priority_classes)
     return choose(
-        {**pods.labels, **run.labels},
-        {**pods.annotations, **run.annotations},
+        _for_us(run, {**pods.labels, **run.labels}),
+        _for_us(run, {**pods.annotations, **run.annotations}),
         queue=queue,
         unit=unit,
         priority=priority,
         classes=run.library.priority_classes,
     )
+
+
+def _for_us(run: Run, marks: dict[str, str]) -> dict[str, str]:
+    """Leave out what is meant for Kueue on the cluster: its classes and maxima are not ours."""
+    if not has_queue_there(run):
+        return marks
+    return {key: value for key, value in marks.items() if "kueue" not in key}
 
 
 def _uses_own_queues(run: Run) -> bool:

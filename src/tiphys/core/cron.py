@@ -167,22 +167,33 @@ class _Search:
         return True
 
     def _hour(self) -> bool:
-        while (wall := self._wall()).hour not in self._calendar.hour.values:
+        values = self._calendar.hour.values
+        wall = self._wall()
+        while wall.hour not in values:
             self._reset(wall.replace(minute=0))
-            self._at += 3600
-            if self._wall().hour == 0:
+            self._leap(3600, _following(values, wall.hour, 24) - wall.hour)
+            wall = self._wall()
+            if wall.hour == 0:
                 return False
         return True
 
     def _minute(self) -> bool:
-        while self._wall().minute not in self._calendar.minute.values:
+        values = self._calendar.minute.values
+        wall = self._wall()
+        while wall.minute not in values:
             if not self._moved:
                 self._moved = True
                 self._at -= self._at % 60
-            self._at += 60
-            if self._wall().minute == 0:
+            self._leap(60, _following(values, wall.minute, 60) - wall.minute)
+            wall = self._wall()
+            if wall.minute == 0:
                 return False
         return True
+
+    def _leap(self, unit: int, count: int) -> None:
+        """Go ``count`` steps at once, or one where the clocks of the zone change on the way."""
+        zone, after = self._calendar.zone, self._at + unit * count
+        self._at = after if zone(self._at) == zone(after) else self._at + unit
 
     def _second(self) -> bool:
         second = self._wall().second
@@ -190,6 +201,10 @@ class _Search:
             self._moved = True
             self._at += 60 - second
         return not second
+
+
+def _following(values: frozenset[int], value: int, end: int) -> int:
+    return min((each for each in values if each > value), default=end)
 
 
 def _next_month(wall: datetime) -> datetime:

@@ -61,6 +61,7 @@ from tiphys.runtimes.kubernetes_pod import (
     state_of,
     statuses,
 )
+from tiphys.runtimes.kubernetes_policy import check_pod
 from tiphys.runtimes.kubernetes_resource import Action
 from tiphys.runtimes.staging import ArtifactStore
 from tiphys.runtimes.translate import MAIN
@@ -230,6 +231,7 @@ class KubernetesRuntime:
         order = await self._in_thread(partial(staging.prepare, attempt, self._artifacts))
         attempt.awaits_inputs = not order.files
         job = clerk.write(order)
+        check_pod(job["spec"]["template"]["spec"], attempt.namespace, self._config.policy)
         if attempt.stopping:
             self._finish(attempt, _failure(attempt.task, verdict.NEVER_BEGAN, stopped=True))
             return

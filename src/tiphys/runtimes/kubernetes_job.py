@@ -40,7 +40,7 @@ _NOT_KUBERNETES = ("source", "mirrorVolumeMounts", "dependencies", "terminationM
 """Fields of Argo's containers that pods do not have, and one that is ours to set."""
 _HELPER_RESOURCES = {
     "requests": {"cpu": "10m", "memory": "16Mi"},
-    "limits": {"memory": "128Mi"},
+    "limits": {"cpu": "1", "memory": "128Mi"},
 }
 
 

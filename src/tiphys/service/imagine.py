@@ -41,7 +41,8 @@ class Imagination:
     ) -> Any:
         """Give report and bars; raise SpecError for a text that cannot be used.
 
-        ``present`` is what ``service.present`` tells of the server: its queues, what is in them;
+        ``present`` is what ``service.present`` tells of the server: its queues, what is in them
+        (with ``queue`` and ``priority`` where they are not the workflow's own);
         with what ``kept_jobs`` gives, flows may be made of templates that the server keeps.
         """
         request = {
@@ -109,6 +110,8 @@ def _played(request: Mapping[str, Any]) -> dict[str, Any]:
         files=[("workflow.yaml", request["text"].encode())],
         parameters=request["parameters"],
         default_seconds=request["seconds"],
+        queue=present.get("queue", ""),
+        priority=present.get("priority"),
         library=_library(present),
         present=[_task(each) for each in present.get("tasks", ())],
     )

@@ -235,10 +235,12 @@ class Schedules:
 
     async def backfill(self, wanted: Backfill) -> Backfill:
         """Run the slots of a range."""
+        entry = self.book.find(wanted.namespace, wanted.schedule)
+        wanted = change(wanted, created_at=self._host.clock.now())
+        # Not under the lock: to count thousands of slots takes a while, and others are due.
+        total = await asyncio.to_thread(self.backfills.count, entry, wanted)
         async with self.keeper.lock:
-            entry = self.book.find(wanted.namespace, wanted.schedule)
-            wanted = change(wanted, created_at=self._host.clock.now())
-            total = await asyncio.to_thread(self.backfills.count, entry, wanted)
+            self.book.find(wanted.namespace, wanted.schedule)
             made = self.backfills.add(change(wanted, total=total))
             await self._host.control.settle()
         self.keeper.wake()

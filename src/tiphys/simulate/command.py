@@ -114,6 +114,9 @@ class Load:
     parameters: Mapping[str, str] = field(default_factory=dict)
     history: History | None = None
     default_seconds: float = DEFAULT_SECONDS
+    queue: str = ""
+    """Of all workflows, whatever they say; "" for their own."""
+    priority: int | None = None
     library: Library | None = None
     """JobTemplates that flows may be made of."""
     present: Sequence[Task] = ()
@@ -132,7 +135,7 @@ def simulate(capacity: Resources, load: Load, queues: QueueTree | None = None) -
     sources: list[Source] = [Present(load.present, machine)] if load.present else []
     if load.files:
         bundle = read_files(load.files, load.library)
-        runs = runs_of(bundle, load.parameters)
+        runs = runs_of(bundle, load.parameters, queue=load.queue, priority=load.priority)
         if not runs:
             raise InvalidInputError("there is no Workflow in these files")
         sources.append(Engines(runs, machine, load.history, load.default_seconds))

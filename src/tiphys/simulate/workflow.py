@@ -34,15 +34,23 @@ from tiphys.spec.parse import Bundle
 
 DEFAULT_SECONDS = 60.0
 """Expected of a template that never ran."""
+QUEUE = "tiphys.dev/queue"
 
 
-def runs_of(bundle: Bundle, parameters: Mapping[str, str] | None = None) -> list[Run]:
+def runs_of(
+    bundle: Bundle,
+    parameters: Mapping[str, str] | None = None,
+    *,
+    queue: str = "",
+    priority: int | None = None,
+) -> list[Run]:
     """Make a run of each workflow of ``bundle``; all are submitted at the same instant.
 
-    Raises SpecError with all that is wrong with one of them.
+    ``queue`` and ``priority`` count instead of what the workflows say, as in a submission. Raises
+    SpecError with all that is wrong with one of them.
     """
     library = Library.of(bundle)
-    overrides = Overrides(parameters=parameters or {})
+    overrides = Overrides(parameters=parameters or {}, priority=priority)
     found = []
     for index, parsed in enumerate(bundle.workflows):
         meta = parsed.value.metadata
@@ -50,9 +58,9 @@ def runs_of(bundle: Bundle, parameters: Mapping[str, str] | None = None) -> list
         name = meta.name or f"{meta.generate_name or 'workflow-'}{index + 1}"
         # It is this machine that is imagined, wherever the workflow would run.
         labels = {key: value for key, value in meta.labels.items() if key != SCHEDULER_LABEL}
-        workflow = msgspec.structs.replace(
-            parsed.value, metadata=msgspec.structs.replace(meta, name=name, labels=labels)
-        )
+        notes = {**meta.annotations, **({QUEUE: queue} if queue else {})}
+        meta = msgspec.structs.replace(meta, name=name, labels=labels, annotations=notes)
+        workflow = msgspec.structs.replace(parsed.value, metadata=meta)
         made = prepare(replace(parsed, value=workflow), library, overrides)
         run = begin(made.workflow, made.spec, library, uid=f"{name}-{index}", created_at=0.0)
         found.append(run)

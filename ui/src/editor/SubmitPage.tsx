@@ -14,7 +14,7 @@ import { SubmitForm } from "./SubmitForm";
 import { simulate, submit } from "./api";
 import { type Parameter, parametersOf, readModel } from "./model/read";
 import { readSource } from "./model/source";
-import { type Typed, changedParameters, faultsOf, freshKey, nameFor, sortMistakes, submissionOf } from "./submission";
+import { type Typed, changedParameters, faultsOf, freshKey, nameFor, priorityOf, sortMistakes, submissionOf } from "./submission";
 
 interface Search {
   from?: string;
@@ -151,6 +151,8 @@ function Simulating({ given, typed, parameters }: SimulatingProps) {
         parameters: changedParameters(typed, parameters),
         default_seconds: seconds,
         idle,
+        queue_id: typed.queue,
+        priority: priorityOf(typed),
       });
     },
   });

@@ -8,7 +8,9 @@ import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
 import { GraphSide } from "./GraphSide";
 import { Problems } from "./Problems";
+import { SaveTemplate } from "./SaveTemplate";
 import { keepDraft } from "./draft";
+import { isKeepable } from "./model/template";
 import { type Editing, useEditing } from "./useEditing";
 
 interface Props {
@@ -51,6 +53,7 @@ export function Workbench({ start, begin }: Props) {
 
 function Actions({ editing, begin }: { editing: Editing; begin: ReactNode }) {
   const navigate = useNavigate();
+  const [saving, setSaving] = useState(false);
   function submit(): void {
     keepDraft(editing.text);
     void navigate({ to: "/submit", search: { from: "editor" } });
@@ -72,6 +75,18 @@ function Actions({ editing, begin }: { editing: Editing; begin: ReactNode }) {
           <Icon name="download" size={16} />
         </ActionIcon>
       </Tooltip>
+      <Tooltip label="Save as template">
+        <ActionIcon
+          variant="default"
+          size={30}
+          aria-label="Save as template"
+          disabled={!editing.readable || !isKeepable(editing.model.main?.kind)}
+          onClick={() => setSaving(true)}
+        >
+          <Icon name="templates" size={16} />
+        </ActionIcon>
+      </Tooltip>
+      {saving && <SaveTemplate editing={editing} onClose={() => setSaving(false)} />}
       {begin}
       <Button size="xs" leftSection={<Icon name="submit" size={14} />} onClick={submit}>
         Submit…

@@ -43,6 +43,8 @@ export interface Question {
   default_seconds: number;
   /** Leave out what waits and runs now. */
   idle: boolean;
+  queue_id: string | null;
+  priority: string | number;
 }
 
 export const simulate = (body: Question) =>

@@ -58,6 +58,11 @@ export function changedParameters(typed: Typed, parameters: readonly Parameter[]
   return Object.fromEntries(pairs);
 }
 
+/** Give the priority as the server takes it: a number or one of the words. */
+export function priorityOf({ priority }: Typed): string | number {
+  return /^-?\d+$/.test(priority) ? Number(priority) : priority;
+}
+
 export function submissionOf(typed: Typed, text: string, parameters: readonly Parameter[]): Submission {
   return {
     name: typed.name,
@@ -66,7 +71,7 @@ export function submissionOf(typed: Typed, text: string, parameters: readonly Pa
     scheduler: typed.scheduler,
     queue_id: typed.queue,
     description: typed.description,
-    priority: /^-?\d+$/.test(typed.priority) ? Number(typed.priority) : typed.priority,
+    priority: priorityOf(typed),
     parameters: changedParameters(typed, parameters),
     estimated_cpu: typed.cpu.trim() || null,
     estimated_memory: typed.memory.trim() || null,

@@ -1,0 +1,75 @@
+"""Who drives a flow on Volcano: its own controller only where that is safe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tiphys.control.flowchoice import settle_controller
+from tiphys.ports import CONTROLLER_LABEL, SCHEDULER_LABEL, VOLCANO, is_dispatched
+from tiphys.spec import model
+from tiphys.spec.parse import parse_text
+from tiphys.testing.volcano import Document, flow, job, step, task, template, text
+
+replace = msgspec.structs.replace
+PLAIN = task("t", "true")
+
+
+def read(*documents: Document, scheduler: str = VOLCANO) -> model.Workflow:
+    bundle = parse_text(text(list(documents)))
+    bundle.raise_errors()
+    found = bundle.workflows[0].value
+    labels = {**found.metadata.labels, SCHEDULER_LABEL: scheduler}
+    meta = replace(found.metadata, labels=labels, namespace="default")
+    return replace(found, metadata=meta)
+
+
+def is_handed_over(workflow: model.Workflow, namespace: str = "") -> bool:
+    return is_dispatched(settle_controller(workflow, namespace).metadata.labels)
+
+
+def pair(second: Document, control: Any = None, **spec: Any) -> model.Workflow:
+    """Give a flow of two steps."""
+    jobs = [template("a", PLAIN, **spec), template("b", PLAIN)]
+    return read(flow("f", [step("a"), second], control), *jobs)
+
+
+def test_a_plain_flow_is_volcanos() -> None:
+    assert is_handed_over(pair(step("b", "a")))
+
+
+@pytest.mark.parametrize(
+    ("workflow", "why"),
+    [
+        (pair(step("b", "a", probe={"tcpSocketList": [{"taskName": "t", "port": 1}]})), "probe"),
+        (pair(step("b", "a", patch={"jobSpec": {"maxRetry": 1}})), "patch"),
+        (pair(step("b", "a"), control={"steps": {"b": {"retry": {}}}}), "control"),
+        (pair(step("b", "a"), ttlSecondsAfterFinished=1), "runs again"),
+        (pair(step("b", "a"), policies=[{"event": "PodFailed", "action": "AbortJob"}]), "hangs"),
+        (pair(step("b", "a"), policies=[{"exitCode": 3, "action": "TerminateJob"}]), "hangs"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_what_upstream_lacks_or_gets_wrong_is_driven_by_our_engine(
+    workflow: model.Workflow, why: str
+) -> None:
+    assert not is_handed_over(workflow)
+
+
+def test_names_that_do_not_fit_into_upstreams_labels_are_driven_by_our_engine() -> None:
+    assert not is_handed_over(pair(step("b", "a")), namespace="n" * 62)
+
+
+def test_a_job_alone_and_another_scheduler_are_not_handed_over() -> None:
+    assert not is_handed_over(read(job("j", PLAIN)))
+    assert not is_handed_over(read(flow("f", [step("a")]), template("a", PLAIN), scheduler="local"))
+
+
+def test_nobody_can_choose_by_writing_the_label() -> None:
+    workflow = pair(step("b", "a", patch={"jobSpec": {"maxRetry": 1}}))
+    labels = {**workflow.metadata.labels, CONTROLLER_LABEL: VOLCANO}
+    forged = replace(workflow, metadata=replace(workflow.metadata, labels=labels))
+
+    assert CONTROLLER_LABEL not in settle_controller(forged, "").metadata.labels
