@@ -18,6 +18,8 @@ from tiphys.engine.node import Node
 from tiphys.scheduling.reason import Reason
 from tiphys.spec import model
 
+CRON_LABEL = "workflows.argoproj.io/cron-workflow"
+"""Names the schedule that made a workflow."""
 SCHEDULER_LABEL = "tiphys.dev/scheduler"
 """The label by which a workflow says where its nodes run."""
 LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO = "local", "k8s-native", "argo-default", "volcano"
@@ -193,6 +195,8 @@ class TaskEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True, omit_defaul
     """The executor died under it: nobody knows how far it came."""
     stopped: bool = False
     """It ended because it was told to stop."""
+    again: str = ""
+    """Why another attempt is to be started in its place: it was taken from its machine."""
 
 
 RuntimeEvent = (

@@ -31,7 +31,7 @@ class Dock:
         self.plane, self.api, self.folder = plane, plane.api, folder
         self.namespace = f"k-{os.urandom(4).hex()}"
         self._made: list[str] = []
-        self._process: subprocess.Popen[str] | None = None
+        self._processes: list[subprocess.Popen[str]] = []
         meta = {"name": self.namespace, "labels": {LABEL: "managed"}}
         self.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
         self._let_node_have_gpus()
@@ -93,27 +93,27 @@ class Dock:
 
     # --- our controller ---------------------------------------------------------------------
 
-    def start(self, kubeconfig: Path | None = None) -> None:
-        """Run the controller until it is ready."""
+    def start(self, kubeconfig: Path | None = None, until: str = "ready") -> None:
+        """Run a controller until it is ready, or says something else."""
         words = ["kueue", "controller", "-v", "--namespace", self.namespace]
         words += ["--kubeconfig", str(kubeconfig or self.plane.kubeconfig)]
         words += ["--listen", "127.0.0.1:0", "--url", "https://127.0.0.1:0/"]
-        with (self.folder / "controller.log").open("a") as log:
+        path = self.folder / "controller.log"
+        with path.open("a") as log:
             mark = log.tell()
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "tiphys", *words], stdout=log, stderr=log, text=True
             )
-        path = self.folder / "controller.log"
-        process = self._process
-        self.until(lambda: "ready" in path.read_text()[mark:] or process.poll(), "the controller")
+        self._processes.append(process)
+        self.until(lambda: until in path.read_text()[mark:] or process.poll(), "the controller")
         assert process.poll() is None, self.log
 
     def kill(self) -> None:
-        """End the controller as a power cut would."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        """End the oldest controller as a power cut would."""
+        if self._processes:
+            process = self._processes.pop(0)
+            process.kill()
+            process.wait()
 
     @property
     def log(self) -> str:
@@ -195,8 +195,9 @@ class Dock:
         return f"{conditions}\n{self.log[-3000:]}"
 
     def close(self) -> None:
-        """End the controller and remove everything."""
-        self.kill()
+        """End the controllers and remove everything."""
+        while self._processes:
+            self.kill()
         paths = [f"{_WEBHOOKS}/argo.kueue.tiphys.dev.{self.namespace}"]
         for path in [*paths, *self._made, f"/api/v1/namespaces/{self.namespace}"]:
             try:

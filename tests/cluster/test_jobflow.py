@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.cluster.helm import Helm, Json
 from tests.cluster.rig.plane import ControlPlane
+from tests.cluster.test_access import token  # noqa: F401 - a fixture
 from tiphys.testing.volcano import Document, flow, job, step, task, template, text
 
 IMAGE = {"image": "alpine:3.23"}
@@ -22,9 +26,31 @@ SERVES = (
 HEALS = "case $(hostname) in *-retry-1-*) echo healed;; *) exit 3;; esac"
 
 
-@pytest.fixture
-def crater(helm: Helm, volcano: ControlPlane) -> Helm:
-    return helm
+class Played(NamedTuple):
+    """What several files came to that were run together, and what was on the cluster then."""
+
+    helm: Helm
+    found: dict[str, Json]
+    jobs: dict[str, Json]
+    flows: list[Json]
+
+
+@pytest.fixture(scope="module")
+def played(
+    cluster: ControlPlane, volcano: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Played]:
+    """Run all files at once: each of them alone would mostly wait for Volcano."""
+    namespace = f"t-{os.urandom(4).hex()}"
+    thing = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    cluster.api.apply(thing)
+    with Helm(tmp_path_factory.mktemp("flows"), cluster, namespace) as helm:
+        file = helm.write(text([*DIAMOND, *RICH, *ABORTED, SINGLE]))
+        done = helm("run", "--scheduler", "volcano", "-o", "json", file)
+        assert done.stdout, done.stderr
+        found = {each["metadata"]["name"]: each for each in json.loads(done.stdout)["items"]}
+        jobs = {each["metadata"]["name"]: each for each in things(helm, "jobs")}
+        yield Played(helm, found, jobs, things(helm, "jobflows"))
+    cluster.api.call("DELETE", f"/api/v1/namespaces/{namespace}")
 
 
 def one(name: str, script: str, **more: Any) -> Document:
@@ -38,6 +64,55 @@ DIAMOND = [
     ),
     *(one(name, f"echo {name} was here") for name in "abcde"),
 ]
+SAYS = [{"name": "main", "env": [{"name": "WORD", "value": "patched"}]}]
+RICH = [
+    flow(
+        "rich",
+        [
+            step("serve"),
+            step(
+                "ask",
+                "serve",
+                probe={"httpGetList": [{"taskName": "work", "path": "/", "port": 8080}]},
+                patch={
+                    "jobSpec": {
+                        "tasks": [{"name": "work", "template": {"spec": {"containers": SAYS}}}]
+                    }
+                },
+            ),
+            step("heal"),
+            step("yes", "heal"),
+            step("no", "heal"),
+        ],
+        control={
+            "steps": {
+                "heal": {"retry": {"limit": 1}},
+                "yes": {"when": "{{tasks.heal.outputs.result}} == healed"},
+                "no": {"when": "{{tasks.heal.outputs.result}} != healed"},
+            }
+        },
+    ),
+    one("serve", SERVES),
+    one("ask", "echo $WORD"),
+    one("heal", HEALS),
+    one("yes", "true"),
+    one("no", "true"),
+]
+ABORTED = [
+    flow("aborted", [step("bad"), step("after", "bad"), step("beside")]),
+    one("bad", "exit 4", policies=[{"event": "PodFailed", "action": "AbortJob"}]),
+    one("after", "true"),
+    one("beside", "sleep 4"),
+]
+SINGLE = job(
+    "single",
+    task("work", "echo try $VC_TASK_INDEX; exit 5", container=IMAGE, pod=QUICK),
+    plugins={"env": []},
+    ttlSecondsAfterFinished=600,
+    policies=[{"event": "PodFailed", "action": "RestartJob"}],
+    maxRetry=2,
+)
+SINGLE["metadata"]["labels"] = {"team": "tests"}
 
 
 def things(helm: Helm, kind: str) -> list[Json]:
@@ -82,12 +157,9 @@ def shape_of(status: Json) -> Json:
     }
 
 
-def test_volcanos_controller_runs_the_diamond_as_one_machine_does(crater: Helm) -> None:
-    there = crater.run(text(DIAMOND), scheduler="volcano")
-    flows, jobs = things(crater, "jobflows"), things(crater, "jobs")
-    told = crater("logs", "diamond", "--no-color", data="volcano").stdout
-
-    here = crater.run(text(DIAMOND), scheduler="local")
+def test_volcanos_controller_runs_the_diamond_as_one_machine_does(played: Played) -> None:
+    there = played.found["diamond"]
+    here = played.helm.run(text(DIAMOND), scheduler="local")
 
     assert there["status"]["state"] == {"phase": "Succeed"}
     assert shape_of(there["status"]) == shape_of(here["status"])
@@ -95,57 +167,28 @@ def test_volcanos_controller_runs_the_diamond_as_one_machine_does(crater: Helm) 
     assert order_of(there["status"]) == order
     histories = there["status"]["jobStatusList"][0]["runningHistories"]
     assert [each["state"] for each in histories][-1] == "Completed"
-    assert [each["metadata"]["labels"]["workflow-id"] for each in flows] == [
-        there["metadata"]["uid"]
-    ]
-    owners = {each["metadata"]["ownerReferences"][0]["kind"] for each in jobs}
-    assert owners == {"JobFlow"}
+
+
+def test_a_plain_flow_is_volcanos_own_and_goes_with_ours(played: Played) -> None:
+    helm = played.helm
+    (made,) = played.flows
+    told = helm("logs", "diamond", "--no-color").stdout
+
+    assert made["metadata"]["labels"]["workflow-id"] == played.found["diamond"]["metadata"]["uid"]
+    owner = played.jobs["diamond-a"]["metadata"]["ownerReferences"][0]
+    assert owner["uid"] == made["metadata"]["uid"]
     assert all(f"{name} was here" in told for name in "abcde")
+    assert helm("delete", "diamond").returncode == 0
+    helm.until(lambda: not things(helm, "jobflows"), "the end of the flow")
+    helm.until(lambda: not things(helm, "jobtemplates"), "the end of its templates")
+    helm.until(lambda: not any("diamond" in each for each in names(helm)), "the end of its Jobs")
 
-    assert crater("delete", "diamond", data="volcano").returncode == 0
-    crater.until(lambda: not things(crater, "jobs"), "the end of the Jobs")
-    crater.until(lambda: not things(crater, "jobtemplates"), "the end of the templates")
-    assert things(crater, "jobflows") == []
 
+def test_probes_patches_conditions_and_retries_are_driven_by_our_engine(played: Played) -> None:
+    status = played.found["rich"]["status"]
 
-def test_probes_patches_conditions_and_retries_are_driven_by_our_engine(crater: Helm) -> None:
-    probe = {"httpGetList": [{"taskName": "work", "path": "/", "port": 8080}]}
-    says = [{"name": "main", "env": [{"name": "WORD", "value": "patched"}]}]
-    patch = {"jobSpec": {"tasks": [{"name": "work", "template": {"spec": {"containers": says}}}]}}
-    documents = [
-        flow(
-            "rich",
-            [
-                step("serve"),
-                step("ask", "serve", probe=probe, patch=patch),
-                step("heal"),
-                step("yes", "heal"),
-                step("no", "heal"),
-            ],
-            control={
-                "steps": {
-                    "heal": {"retry": {"limit": 1}},
-                    "yes": {"when": "{{tasks.heal.outputs.result}} == healed"},
-                    "no": {"when": "{{tasks.heal.outputs.result}} != healed"},
-                }
-            },
-            jobRetainPolicy="delete",
-        ),
-        one("serve", SERVES),
-        one("ask", "echo $WORD"),
-        one("heal", HEALS),
-        one("yes", "true"),
-        one("no", "true"),
-    ]
-
-    process = crater.begin(
-        "run", "--scheduler", "volcano", "-o", "json", crater.write(text(documents))
-    )
-    out, _ = process.communicate(timeout=240)
-
-    found = json.loads(out[out.index("{") :])
-    states = {each["name"]: each for each in found["status"]["jobStatusList"]}
-    assert found["status"]["state"] == {"phase": "Succeed"}, out
+    states = {each["name"]: each for each in status["jobStatusList"]}
+    assert status["state"] == {"phase": "Succeed"}
     assert set(states) == {"rich-serve", "rich-ask", "rich-heal", "rich-yes"}
     assert states["rich-heal"]["restartCount"] == 1
     words = [each["state"] for each in states["rich-heal"]["runningHistories"]]
@@ -153,21 +196,13 @@ def test_probes_patches_conditions_and_retries_are_driven_by_our_engine(crater: 
     assert words[-1] == "Completed"
     asked, served = states["rich-ask"], states["rich-serve"]
     assert _at(asked["startTimestamp"]) < _at(served["endTimestamp"])
-    assert things(crater, "jobflows") == []
-    crater.until(lambda: not things(crater, "jobs"), "the end of the Jobs")
+    assert "patched" in played.helm("logs", "rich", "--no-color").stdout
 
 
 def test_a_policy_that_upstream_hangs_on_fails_the_flow_once_its_siblings_have_ended(
-    crater: Helm,
+    played: Played,
 ) -> None:
-    documents = [
-        flow("aborted", [step("bad"), step("after", "bad"), step("beside")]),
-        one("bad", "exit 4", policies=[{"event": "PodFailed", "action": "AbortJob"}]),
-        one("after", "true"),
-        one("beside", "sleep 4"),
-    ]
-
-    status = crater.run(text(documents), scheduler="volcano")["status"]
+    status = played.found["aborted"]["status"]
 
     assert status["state"] == {"phase": "Failed"}
     assert status["terminatedJobs"] == ["aborted-bad"]
@@ -175,51 +210,82 @@ def test_a_policy_that_upstream_hangs_on_fails_the_flow_once_its_siblings_have_e
     assert sorted(status["conditions"]) == ["aborted-bad", "aborted-beside"]
 
 
-def test_a_job_is_submitted_as_it_is_and_its_policies_are_volcanos(crater: Helm) -> None:
-    work = task("work", "echo try $VC_TASK_INDEX; exit 5", container=IMAGE, pod=QUICK)
-    again = {"policies": [{"event": "PodFailed", "action": "RestartJob"}], "maxRetry": 2}
-    document = job("single", work, plugins={"env": []}, ttlSecondsAfterFinished=600, **again)
-
-    found = crater.run(text([document]), scheduler="volcano")
+def test_a_job_is_submitted_as_it_is_and_its_policies_are_volcanos(played: Played) -> None:
+    found, made = played.found["single"], played.jobs["single"]
 
     assert found["kind"] == "Job"
     assert found["status"]["state"]["phase"] == "Failed"
-    assert found["status"]["retryCount"] == 2
-    (made,) = things(crater, "jobs")
-    assert made["metadata"]["name"] == "single"
-    assert made["status"]["retryCount"] == 2
-    told = crater("logs", "single", "--no-color", data="volcano").stdout
+    assert found["status"]["retryCount"] == made["status"]["retryCount"] == 2
+    assert made["metadata"]["labels"]["team"] == "tests"
+    told = played.helm("logs", "single", "--no-color").stdout
     assert told.count("try 0") == 2
 
 
-@pytest.mark.parametrize("control", [None, {"steps": {"after": {"when": "1 == 1"}}}])
+@pytest.fixture
+def crater(
+    helm: Helm,
+    volcano: ControlPlane,
+    token: str,  # noqa: F811 - a fixture
+) -> Helm:
+    """Give a ``tiphys`` that may do what the shipped role allows."""
+    config = json.loads(volcano.kubeconfig.read_text())
+    config["users"][0]["user"]["token"] = token
+    (helm.folder / "kubeconfig").write_text(json.dumps(config))
+    helm.configure(str(helm.folder / "kubeconfig"))
+    return helm
+
+
+def test_jobs_go_after_success_where_the_flow_says_so(crater: Helm) -> None:
+    always = {"steps": {"only": {"when": "1 == 1"}}}
+
+    for each in (flow("plain", [step("only")]), flow("driven", [step("only")], always)):
+        each["spec"]["jobRetainPolicy"] = "delete"
+        status = crater.run(text([each, one("only", "true")]), scheduler="volcano")["status"]
+
+        assert status["state"] == {"phase": "Succeed"}
+        crater.until(lambda: not things(crater, "jobs"), "the end of the Jobs")
+
+
 def test_a_killed_tiphys_finds_its_jobs_and_can_end_them(
-    control: Json | None, crater: Helm
+    crater: Helm,
 ) -> None:
+    """Of a flow that Volcano drives, and of one that we do."""
+    always = {"steps": {"then": {"when": "1 == 1"}}}
     documents = [
-        flow("long", [step("first"), step("after", "first")], control=control),
+        flow("plain", [step("first"), step("then", "first")]),
+        flow("driven", [step("first"), step("then", "first")], always),
         one("first", "echo begun; sleep 600"),
-        one("after", "true"),
+        one("then", "true"),
     ]
-    words = ["run", "--scheduler", "volcano", crater.write(text(documents))]
-    process = crater.begin(*words)
-    crater.until_running()
+    process = crater.begin("run", "--scheduler", "volcano", crater.write(text(documents)))
+    crater.until_running(2)
     crater.kill(process)
     (crater.folder / "data" / "door").unlink(missing_ok=True)
 
-    process = crater.begin("watch", "long")
+    process = crater.begin("watch", "plain", "driven")
     crater.until((crater.folder / "data" / "door").exists, "a host")
-    crater.until(lambda: crater("terminate", "long").returncode == 0, "the end")
+    for name in ("plain", "driven"):
+        crater.until(partial(_terminates, crater, name), f"the end of {name}")
     process.communicate(timeout=200)
 
-    status = crater.get("long")["status"]
-    assert status["state"] == {"phase": "Failed"}
-    assert status["terminatedJobs"] == ["long-first"]
-    (made,) = things(crater, "jobs")
-    crater.until(lambda: _phase(things(crater, "jobs")[0]) == "Terminated", "Volcano's own end")
-    assert made["metadata"]["name"] == "long-first"
-    assert "begun" in crater("logs", "long", "--no-color").stdout
+    for name in ("plain", "driven"):
+        status = crater.get(name)["status"]
+        assert status["state"] == {"phase": "Failed"}
+        assert status["terminatedJobs"] == [f"{name}-first"]
+        assert "begun" in crater("logs", name, "--no-color").stdout
+    assert names(crater) == {"plain-first", "driven-first"}
+    crater.until(lambda: _phases(crater) == {"Terminated"}, "Volcano's own end")
 
 
-def _phase(thing: Json) -> str:
-    return str(((thing.get("status") or {}).get("state") or {}).get("phase") or "")
+def _terminates(helm: Helm, name: str) -> bool:
+    return helm("terminate", name).returncode == 0
+
+
+def names(helm: Helm) -> set[str]:
+    """Give the names of the Jobs that are there."""
+    return {each["metadata"]["name"] for each in things(helm, "jobs")}
+
+
+def _phases(helm: Helm) -> set[str]:
+    found = [(each.get("status") or {}).get("state") or {} for each in things(helm, "jobs")]
+    return {str(each.get("phase") or "") for each in found}

@@ -310,3 +310,45 @@ def test_a_killed_tiphys_finds_its_jobs_again_and_starts_none_twice(helm: Helm) 
     assert [n["outputs"]["parameters"][0]["value"] for n in pods] == ["done"] * 4
     assert len(helm.jobs()) == 4
     assert len(helm.pods()) == 4
+
+
+def test_a_pod_that_is_evicted_is_replaced_by_another_attempt_on_record(helm: Helm) -> None:
+    script = "case $TIPHYS_ATTEMPT_ID in *.1) echo first; sleep 600;; *) echo second;; esac"
+    text = single(["sh", "-c", script])
+    words = ["run", "--name", "evicted", "--scheduler", "k8s-native", helm.write(text)]
+    process = helm.begin(*words)
+    helm.until_running()
+
+    (pod,) = helm.pods()
+    name = pod["metadata"]["name"]
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+    helm.api.call("POST", f"/api/v1/namespaces/{helm.namespace}/pods/{name}/eviction", eviction)
+    told, _ = process.communicate(timeout=200)
+
+    assert process.returncode == 0, told
+    assert "started again (1 of 3)" in told
+    first, second = sorted(helm.jobs(), key=lambda job: len(job["metadata"]["name"]))
+    assert first["status"]["failed"] == 1
+    assert second["metadata"]["name"] == f"{first['metadata']['name']}-2"
+    assert "second" in helm("logs", "evicted", "--no-color").stdout
+
+
+def test_a_sidecar_that_fails_fails_its_task(helm: Helm) -> None:
+    side = "    sidecars: [{name: side, image: 'alpine:3.23', command: [sh, -c, 'exit 3']}]\n"
+    seen = "sleep 4"
+
+    workflow = helm.run(single(["sh", "-c", seen], side))
+
+    (root,) = workflow["status"]["nodes"].values()
+    assert (root["phase"], root["message"]) == ("Failed", "side: Error (exit code 3)")
+
+
+def test_an_image_that_cannot_be_had_is_why_a_node_waits(helm: Helm) -> None:
+    text = single(["true"], image="127.0.0.1:1/nowhere:1")
+    words = ["run", "--name", "imageless", "--scheduler", "k8s-native", helm.write(text)]
+    process = helm.begin(*words)
+
+    helm.until(lambda: "cannot be had: " in helm("explain", "imageless").stdout, "the reason")
+
+    assert helm("terminate", "imageless").returncode == 0
+    process.communicate(timeout=200)

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cluster.dock import GPU, Dock, is_true, layers
+from tests.cluster.dock import GPU, Dock, Json, is_true, layers
 from tests.cluster.rig import argo
 from tests.cluster.rig import kueue as kueue_rig
 from tests.cluster.rig.daemon import Daemons
 from tests.cluster.rig.plane import ControlPlane
+from tiphys.kueue import label
 from tiphys.kueue.inject import inject_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -189,8 +190,9 @@ def test_the_proposals_examples_give_exactly_its_workloads(dock: Dock, example: 
     dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
 
 
-def test_the_flavors_node_labels_reach_the_pods(dock: Dock) -> None:
-    dock.queue({GPU: 1}, labels={"kubernetes.io/os": "linux"})
+def test_the_flavors_node_labels_and_tolerations_reach_the_pods(dock: Dock) -> None:
+    toleration = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
+    dock.queue({GPU: 1}, labels={"kubernetes.io/os": "linux"}, tolerations=[toleration])
     dock.start()
 
     name = dock.submit(loop(1))
@@ -198,6 +200,7 @@ def test_the_flavors_node_labels_reach_the_pods(dock: Dock) -> None:
 
     (pod,) = dock.pods(name)
     assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+    assert toleration in pod["spec"]["tolerations"]
 
 
 PREEMPTION = {"withinClusterQueue": "LowerPriority"}
@@ -286,20 +289,92 @@ def test_an_injected_workflow_pauses_until_its_layers_are_admitted(dock: Dock) -
     dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
 
 
-def test_a_held_and_drained_queue_stops_its_layers_and_goes_on_later(dock: Dock) -> None:
+def test_a_drained_queue_stops_its_layers_though_the_controller_is_killed(dock: Dock) -> None:
     dock.queue({GPU: 2})
     dock.start()
     name = dock.submit(loop(2, command="while [ ! -f /tmp/go ]; do sleep 1; done"))
     dock.until(lambda: running(dock, name) == 2, "the layer")
 
     dock.queue({GPU: 2}, stopPolicy="HoldAndDrain")
+    dock.until(lambda: label.EVICTING in dock.workflow(name)["metadata"]["annotations"], "its mark")
+    dock.kill()
+    dock.start()
     dock.until(lambda: len(dock.gated()) == 2 and len(dock.pods()) == 2, "the layer's pods, gated")
     dock.until(lambda: dock.usage() == "0", "the return of all quota")
     dock.queue({GPU: 2}, stopPolicy="None")
     dock.until(lambda: running(dock, name) == 2, "the layer, once more")
 
-    assert dock.phase(name) == "Running"
+    found = dock.workflow(name)
+    assert not found["spec"].get("suspend")
+    assert label.EVICTING not in found["metadata"].get("annotations", {})
+    assert {n["phase"] for n in nodes_of(dock, name)} <= {"Pending", "Running"}
+    assert len(nodes_of(dock, name)) == 2
     assert len(dock.workloads()) == 1
+
+
+def test_a_held_queue_lets_nothing_in_and_disturbs_nothing(dock: Dock) -> None:
+    dock.queue({GPU: 2})
+    dock.start()
+    first = dock.submit(loop(1, command="while [ ! -f /tmp/go ]; do sleep 1; done"))
+    dock.until(lambda: running(dock, first) == 1, "the layer that is in")
+
+    dock.queue({GPU: 2}, stopPolicy="Hold")
+    second = dock.submit(loop(1))
+    dock.until(lambda: len(dock.workloads()) == 2, "the layer that waits")
+    dock.until(lambda: _is_held(dock), "Kueue's word on it")
+    assert running(dock, first) == 1
+    assert len(dock.gated()) == 1
+
+    dock.queue({GPU: 2}, stopPolicy="None")
+    dock.until(lambda: dock.phase(second) == "Succeeded", "the second layer")
+    assert running(dock, first) == 1
+
+
+def _is_held(dock: Dock) -> bool:
+    found = [c for w in dock.workloads() for c in (w.get("status") or {}).get("conditions") or ()]
+    return any(c["reason"] == "Inadmissible" for c in found)
+
+
+def test_an_evicted_workflow_is_suspended_and_goes_on_when_it_is_let_in_again(dock: Dock) -> None:
+    dock.queue({GPU: 2})
+    dock.start()
+    needs = {"kueue.k8s.io/max-resources": json.dumps({GPU: 2})}
+    waits = "while [ ! -f /tmp/go ]; do sleep 1; done"
+    name = dock.submit(loop(2, command=waits), unit="workflow", notes=needs)
+    dock.until(lambda: running(dock, name) == 2, "its pods")
+
+    dock.queue({GPU: 2}, stopPolicy="HoldAndDrain")
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    dock.until(lambda: dock.workflow(name)["spec"].get("suspend"), "its suspension")
+    assert running(dock, name) == 0
+    dock.queue({GPU: 2}, stopPolicy="None")
+    dock.until(lambda: running(dock, name) == 2, "its pods, once more")
+
+    assert not dock.workflow(name)["spec"].get("suspend")
+    assert {n["phase"] for n in nodes_of(dock, name)} <= {"Pending", "Running"}
+    assert len(dock.workloads()) == 1
+
+
+def nodes_of(dock: Dock, name: str) -> list[Json]:
+    nodes = dock.workflow(name)["status"]["nodes"].values()
+    return [node for node in nodes if node["type"] == "Pod"]
+
+
+def test_of_two_controllers_one_leads_and_the_other_takes_over(dock: Dock) -> None:
+    dock.queue({GPU: 2})
+    dock.start()
+    dock.start(until="standing by")
+    name = dock.submit(loop(2))
+    dock.until(partial(has_workloads, dock, 1), "the Workload")
+    assert dock.log.count("webhook on port") == 1
+
+    dock.kill()
+    dock.until(lambda: dock.phase(name) == "Succeeded", "the workflow")
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "the other's work")
+
+    assert dock.log.count("webhook on port") == 2
+    assert len(dock.workloads()) == 1
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")
 
 
 def test_a_layer_borrows_in_its_cohort(dock: Dock) -> None:

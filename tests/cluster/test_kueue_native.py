@@ -14,7 +14,6 @@ from tests.cluster.helm import Helm
 from tests.cluster.rig.plane import ControlPlane
 from tiphys.kueue import label
 
-Json = dict[str, object]
 WAITS = "while [ ! -f /tmp/go ]; do sleep 1; done"
 
 
@@ -94,15 +93,15 @@ def settled(dock: Dock, count: int) -> None:
 def test_layers_of_our_own_engine_start_whole_and_where_their_flavor_says(
     dock: Dock, helm: Helm
 ) -> None:
-    place = {"labels": {"kubernetes.io/os": "linux"}}
+    place = {"kubernetes.io/os": "linux"}
     toleration = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
-    dock.queue({GPU: 1}, **place, tolerations=[toleration])
+    dock.queue({GPU: 1}, labels=place, tolerations=[toleration])
     dock.start()
     begin(helm, flow([2, 2]))
     dock.until(lambda: layers(dock.workloads()) == {"native[0]": 2}, "one Workload for two")
     assert len(dock.gated()) == 2
 
-    dock.queue({GPU: 2}, **place, tolerations=[toleration])
+    dock.queue({GPU: 2}, labels=place, tolerations=[toleration])
     dock.until(lambda: phase(helm) == "Succeeded", "both layers")
 
     assert layers(dock.workloads()) == {"native[0]": 2, "native[1]": 2}
@@ -139,7 +138,8 @@ def test_a_preempted_layer_of_our_engine_waits_again_without_spending_retries(
 def again(dock: Dock, before: set[str]) -> int:
     pods = [pod for pod in dock.pods() if pod["metadata"]["uid"] not in before]
     return sum(
-        pod["status"]["phase"] == "Running" and pod["metadata"]["labels"][label.WORKFLOW] == "native"
+        pod["status"]["phase"] == "Running"
+        and pod["metadata"]["labels"][label.WORKFLOW] == "native"
         for pod in pods
     )
 
@@ -171,3 +171,19 @@ def test_pods_of_our_engine_are_admitted_one_by_one_where_that_is_the_unit(
     assert len(dock.pods()) == 3
     helm("terminate", "native")
     dock.until(lambda: dock.usage() == "0", "the return of all quota")
+
+
+def test_a_workflow_that_is_suspended_by_steps_is_released_layer_by_layer(
+    dock: Dock, helm: Helm
+) -> None:
+    dock.queue({GPU: 1})
+    dock.start()
+    begin(helm, flow([2, 2], suspendBySteps=True))
+    dock.until(lambda: layers(dock.workloads()) == {"native[0]": 2}, "the first Workload")
+    assert helm.jobs() == []
+
+    dock.queue({GPU: 2})
+    dock.until(lambda: phase(helm) == "Succeeded", "both layers")
+
+    assert layers(dock.workloads()) == {"native[0]": 2, "native[1]": 2}
+    settled(dock, 2)

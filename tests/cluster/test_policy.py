@@ -56,7 +56,12 @@ ALLOWED = {"modest", "at the limit"}
 
 def rendered(name: str, namespace: str) -> dict[str, Any]:
     """Give the final pod of a case, as a Job would make it."""
-    given = {"image": "alpine:3.23", "command": ["true"], "resources": MODEST, **CASES.get(name, {})}
+    given = {
+        "image": "alpine:3.23",
+        "command": ["true"],
+        "resources": MODEST,
+        **CASES.get(name, {}),
+    }
     template = msgspec.convert(
         {
             "name": "main",
@@ -132,8 +137,8 @@ def _put(cluster: ControlPlane, thing: dict[str, Any], mark: str, only: list[str
     thing["metadata"]["name"] += f"-{mark}"
     if thing["kind"].endswith("Binding"):
         thing["spec"]["policyName"] += f"-{mark}"
-        selector = thing["spec"].setdefault("matchResources", {}).setdefault(
-            "namespaceSelector", {}
+        selector = (
+            thing["spec"].setdefault("matchResources", {}).setdefault("namespaceSelector", {})
         )
         names = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": only}
         selector["matchExpressions"] = [names]

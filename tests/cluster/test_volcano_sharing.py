@@ -1,6 +1,8 @@
 """How the real Volcano shares a cluster among our queues: weights, quotas, priorities.
 
-Each test has a resource of its own on the node, so that nothing else competes for it.
+Each test has a resource of its own on the node, so that nothing else competes for it. Volcano
+shares in steps that only come close to whole numbers while other queues want something too, so each
+work takes two and there is always one to spare.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ HOLDS = (
     container:
       image: "alpine:3.23"
       command: [sleep, "600"]
-      resources: {limits: {SLOT: "1"}, requests: {SLOT: "1"}}
+      resources: {limits: {SLOT: "2"}, requests: {SLOT: "2"}}
 """
 )
 
 
 class Berths:
-    """A resource of the node, and work that holds one of it each."""
+    """A resource of the node, and work that holds two of it each."""
 
     def __init__(self, deck: Deck) -> None:
         self.deck = deck
@@ -46,7 +48,7 @@ class Berths:
         self.deck.api.call("PATCH", path, patch, "merge-patch+json")
 
     def submit(self, queue: str, count: int = 1, priority: str = "") -> list[str]:
-        """Submit so many workflows that hold one each."""
+        """Submit so many workflows that hold two each."""
         named = f"podPriorityClassName: {priority}" if priority else ""
         text = HOLDS.replace("SLOT", self.resource).replace("PRIORITY", named)
         runs = [self.deck.submit(text, queue) for _ in range(count)]
@@ -63,14 +65,11 @@ class Berths:
         )
 
     def close(self) -> None:
-        """End all work and take the resource away."""
+        """End all work. The resource stays: Volcano stumbles over one that is gone while in use."""
         for run in self.runs:
             self.deck.client.do(calls.terminate(run))
         for run in self.runs:
             self.deck.ended(run)
-        path = f"/api/v1/nodes/{NAME}/status"
-        gone = {"status": {kind: {self.resource: None} for kind in ("capacity", "allocatable")}}
-        self.deck.api.call("PATCH", path, gone, "merge-patch+json")
 
 
 @pytest.fixture
@@ -86,15 +85,14 @@ def test_two_queues_share_by_weight(deck: Deck, berths: Berths) -> None:
     many, few = berths.submit(large, 4), berths.submit(small, 4)
     deck.until(lambda: len(deck.groups()) >= 8, "all groups")
 
-    berths.have(4)
+    berths.have(9)
 
-    deck.until(lambda: berths.running(many) + berths.running(few) == 4, "four that run")
     deck.until(lambda: (berths.running(many), berths.running(few)) == (3, 1), "three to one")
 
 
 def test_a_quota_holds_and_its_change_takes_effect_at_once(deck: Deck, berths: Berths) -> None:
-    berths.have(4)
-    queue = deck.queue("capped", capability={berths.resource: "2"})
+    berths.have(9)
+    queue = deck.queue("capped", capability={berths.resource: "5"})
     runs = berths.submit(queue, 3)
     deck.until(lambda: berths.running(runs) == 2, "two that run")
 
@@ -103,7 +101,7 @@ def test_a_quota_holds_and_its_change_takes_effect_at_once(deck: Deck, berths: B
 
     deck.until(lambda: f"Volcano's queue {queue}" in " ".join(reasons()), "why the third waits")
     before = berths.running(runs)
-    change = calls.change_queue(f"q-volcano:{queue}", capability={berths.resource: "3"})
+    change = calls.change_queue(f"q-volcano:{queue}", capability={berths.resource: "7"})
     deck.client.do(change)
     deck.until(lambda: berths.running(runs) == 3, "the third")
 
@@ -120,7 +118,7 @@ def test_work_of_high_priority_takes_the_place_of_other_work(deck: Deck, berths:
     }
     deck.api.apply(thing)
     try:
-        berths.have(2)
+        berths.have(5)
         queue = deck.queue("mixed")
         usual = berths.submit(queue, 2)
         deck.until(lambda: berths.running(usual) == 2, "the usual work")

@@ -82,6 +82,7 @@ def everything(server: ApiServer) -> dict[str, str]:
         "token_id": tokens[0]["id"],
         "key": CANARY,
         "queue_id": "q-default",
+        "queue": "default",
         "backfill": "none",
         "artifact": "main-logs",
         "place": "workflows",

@@ -71,6 +71,20 @@ def test_what_is_kept_is_kept_over_a_restart_and_unsound_templates_are_not(
     assert shown["status"] == "succeeded"
 
 
+def test_a_flow_is_looked_over_and_simulated_with_the_templates_that_were_kept(
+    server: ApiServer,
+) -> None:
+    keep(server, one("kept-c"))
+    body = {"workflow_yaml": text([flow("f", [step("kept-c")])])}
+
+    looked = server.post("/workflows/lint", body)
+    played = server.post("/workflows/simulate", body)
+
+    assert looked.data["valid"]
+    assert played.status == 200
+    assert "f.kept-c.t-0" in str(played.data)
+
+
 def test_a_flow_without_its_template_is_refused(server: ApiServer) -> None:
     body = {
         "name": "f",

@@ -57,6 +57,23 @@ def test_a_queue_is_made_and_shown(server: ApiServer) -> None:
     assert (again.status, again.code) == (409, "conflict")
 
 
+def test_a_queue_that_is_not_there_is_a_mistake_of_the_request(server: ApiServer) -> None:
+    answer = server.post(
+        "/workflows",
+        {
+            "name": "x",
+            "project_id": "default",
+            "workflow_yaml": flow("true"),
+            "queue_id": "q-nowhere",
+        },
+    )
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    (mistake,) = answer.body["error"]["errors"]
+    shapes.Mistake.model_validate(mistake)
+    assert mistake["path"] == "queue_id"
+
+
 def test_a_quota_holds_and_its_change_takes_effect(server: ApiServer, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     assert server.post("/queues", {"name": "tight", "quota_cpu": "100m"}).status == 201

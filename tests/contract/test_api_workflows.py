@@ -74,6 +74,21 @@ def test_history_tells_how_long_the_next_will_take(server: ApiServer) -> None:
     assert answer.data["estimated_duration"] == pytest.approx(took, abs=0.002)
 
 
+def test_history_is_that_of_the_beginning_of_generated_names(server: ApiServer) -> None:
+    text = json.loads(flow("true"))
+    text["metadata"]["generateName"] = "counted-"
+    ids = []
+    for _ in range(2):
+        made = server.ask("POST", "/argo/api/v1/workflows/default", {"workflow": text})
+        ids.append(f"wf-{made.body['metadata']['uid']}")
+        first = server.wait(ids[0])
+
+    second = server.get(f"/workflows/{ids[1]}").data
+
+    assert second["workflow_name"] != first["workflow_name"]
+    assert second["estimated_duration"] is not None
+
+
 def test_parameters_reach_the_tasks(server: ApiServer) -> None:
     text = json.loads(flow("echo {{workflow.parameters.who}}"))
     text["spec"]["arguments"] = {"parameters": [{"name": "who", "value": "nobody"}]}

@@ -96,6 +96,8 @@ def test_a_run_is_found_again_by_list_get_logs_and_delete(tiphys: Tiphys) -> Non
     assert json.loads(tiphys("get", "first", "-o", "json").stdout)["metadata"]["name"] == "first"
     assert tiphys("logs", "first").stdout == "first: hello, x\n"
     assert tiphys("logs", "-f", "first", "--tail", "1").stdout == "first: hello, x\n"
+    other = tiphys("logs", "first", "-c", "other")
+    assert (other.returncode, "there are: main" in other.stderr) == (1, True)
     assert tiphys("delete", "first").stdout == "first deleted\n"
     assert tiphys("list", "-o", "name").stdout == ""
     assert not list((tiphys.folder / "data/attempts").glob("*"))

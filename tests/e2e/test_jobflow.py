@@ -730,6 +730,22 @@ def test_a_flow_may_drop_the_files_of_its_jobs_once_it_succeeded(tiphys: Tiphys)
     assert len(list((tiphys.data / "attempts").iterdir())) == 1
 
 
+def test_lint_and_simulate_know_the_templates_that_are_kept(tiphys: Tiphys) -> None:
+    file = tiphys.folder / "flow.yaml"
+    file.write_text(text([flow("f", [step("a"), step("b", "a")])]))
+    templates = tiphys.folder / "templates.yaml"
+    templates.write_text(text([one("a"), one("b")]))
+    before = tiphys("lint", str(file))
+
+    assert tiphys("template", "create", str(templates)).returncode == 0
+    after, played = tiphys("lint", str(file)), tiphys("simulate", str(file), "-o", "json")
+
+    assert (before.returncode, after.returncode) == (2, 0)
+    assert "there is no JobTemplate 'a'" in before.stdout
+    assert played.returncode == 0, played.stderr
+    assert "f.b.t-0" in played.stdout
+
+
 # --- many -------------------------------------------------------------------------------------
 
 

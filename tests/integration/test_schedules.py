@@ -22,9 +22,10 @@ from tiphys.core.clock import ManualClock
 from tiphys.core.cron import utc
 from tiphys.engine.event import Shutdown
 from tiphys.errors import ConflictError, InvalidInputError, SpecError
+from tiphys.ports import CRON_LABEL
 from tiphys.service.schedule_backfill import Backfill
 from tiphys.service.schedule_child import Rules
-from tiphys.service.schedule_state import BACKFILL_LABEL, CRON_LABEL, SCHEDULED_TIME, Cron
+from tiphys.service.schedule_state import BACKFILL_LABEL, SCHEDULED_TIME, Cron
 from tiphys.service.schedules import Schedules
 from tiphys.spec.library import Library
 from tiphys.spec.parse import Bundle

@@ -66,6 +66,8 @@ _HIDDEN = {
     "storage_full": "there is no room left on the server's disk",
     "internal": "something went wrong inside; the request id finds it in the server's log",
 }
+_NOWHERE: Mapping[str, Any] = {"path": "", "line": None, "column": None}
+"""What an error says that is in no line of a text."""
 _RETRY_AFTER = {429: "1", 503: "2", 507: "10"}
 
 # google.rpc.Code, as the Argo Server's gateway answers.
@@ -154,8 +156,8 @@ def _words(error: TiphysError, code: str) -> tuple[str, str, list[dict[str, Any]
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         return echo(first + more, MAX_DETAIL), _lines(wrong), errors
     text = echo(str(error), MAX_DETAIL)
-    listed = [dict(each) for each in error.errors] if isinstance(error, RequestError) else []
-    return text, text, listed
+    listed = error.errors if isinstance(error, RequestError) else ()
+    return text, text, [{**_NOWHERE, **each} for each in listed]
 
 
 def _lines(problems: Iterable[Problem]) -> str:

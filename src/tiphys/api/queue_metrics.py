@@ -23,6 +23,9 @@ def queue_lines(scheduler: Scheduler, now: float) -> Iterator[str]:
             gangs[work.queue].add(work.group)
     yield from family("gauge", "queue_depth", _by_queue(depth))
     yield from family("gauge", "queue_pending_seconds", _by_queue(oldest))
+    levels = {name: scheduler.queues.queues[name].sla_seconds for name in leaves}
+    promised = {name: seconds for name, seconds in levels.items() if seconds is not None}
+    yield from family("gauge", "queue_sla_seconds", _by_queue(promised))
     counted = {name: len(found) for name, found in gangs.items()}
     yield from family("gauge", "queue_gangs_waiting", _by_queue(counted))
     yield from _quotas(scheduler)

@@ -26,7 +26,7 @@ from tiphys.api.schedule_shapes import (
     Slot,
 )
 from tiphys.api.shapes import Done, Envelope, Submitted
-from tiphys.api.view import public_id, shown_name, summary
+from tiphys.api.view import public_id, summary
 from tiphys.control.submit import random_suffix
 from tiphys.service.access import Identity, Role
 from tiphys.service.schedule_backfill import Backfill
@@ -174,7 +174,7 @@ async def run_schedule(
     await context.audit.note_workflow(who, "run schedule", row)
     made = {
         **summary(row),
-        "estimated_duration": context.intake.estimate(project_id, shown_name(row)),
+        "estimated_duration": context.intake.estimate(row),
     }
     return answer(made, status=201)
 

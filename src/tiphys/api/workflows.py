@@ -19,7 +19,7 @@ from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant, page_of
 from tiphys.api.problems import RequestError
 from tiphys.api.shapes import Done, Envelope, Listed, Node, Submitted, Summary, Workflow
-from tiphys.api.view import NodeViews, details, shown_name, status_of, summary
+from tiphys.api.view import NodeViews, details, status_of, summary
 from tiphys.control.insight import LABEL, describe_flow
 from tiphys.engine import event as ev
 from tiphys.errors import ConflictError, NotFoundError
@@ -79,7 +79,7 @@ async def submit(
     data = {
         **summary(row),
         "status": "pending" if taken.new else status_of(row.phase),
-        "estimated_duration": context.intake.estimate(project, shown_name(row)),
+        "estimated_duration": context.intake.estimate(row),
     }
     return answer(data, status=201)
 
@@ -208,7 +208,7 @@ def get_workflow(context: Context, who: Who, workflow_id: str) -> Response:
 def whole(context: ApiContext, row: WorkflowRow) -> dict[str, Any]:
     """Give all of a workflow."""
     views = node_views(context, row)
-    estimate = context.intake.estimate(row.namespace, shown_name(row))
+    estimate = context.intake.estimate(row)
     shown = details(row, estimate, views, context.host.clock.now())
     return {
         **shown,

@@ -18,13 +18,18 @@ _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
 def read_files(names: Sequence[str], *, folders: bool = False) -> list[tuple[str, bytes]]:
-    """Read each file; ``-`` is stdin, and a folder (if allowed) all YAML and JSON below it."""
+    """Read each file; ``-`` is stdin, and a folder (if allowed) all YAML and JSON below it.
+
+    Below a folder lies other people's JSON too (settings of programs, data): only what may be an
+    object of Kubernetes counts there.
+    """
     files: list[tuple[str, bytes]] = []
     for name in names:
         if name == "-":
             files.append(("-", sys.stdin.buffer.read(MAX_FILE + 1)))
         elif folders and Path(name).is_dir():
-            files += [(str(path), _read(path)) for path in _below(Path(name))]
+            found = [(path, _read(path)) for path in _below(Path(name))]
+            files += [(str(path), data) for path, data in found if _is_meant(path, data)]
         else:
             files.append((name, _read(Path(name))))
     return files
@@ -33,6 +38,10 @@ def read_files(names: Sequence[str], *, folders: bool = False) -> list[tuple[str
 def _below(folder: Path) -> Iterable[Path]:
     paths = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
     return sorted(path for path in paths if not _is_hidden(path.relative_to(folder)))
+
+
+def _is_meant(path: Path, data: bytes) -> bool:
+    return path.suffix != ".json" or (b'"kind"' in data and b'"apiVersion"' in data)
 
 
 def _is_hidden(path: Path) -> bool:

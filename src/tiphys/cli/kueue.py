@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import secrets
 import signal
+import socket
 import ssl
 import subprocess
 import tempfile
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,35 +66,61 @@ def controller(**given: Any) -> None:
 async def _run(given: dict[str, Any], address: tuple[str, int], cert: str, key: str) -> None:
     from tiphys.kube.access import find_access  # noqa: PLC0415
     from tiphys.kube.client import Client  # noqa: PLC0415
+    from tiphys.kueue.leader import Leadership  # noqa: PLC0415
+
+    kubeconfig, context = given["kubeconfig"], given["context"]
+    client = Client(find_access(os.environ, kubeconfig=kubeconfig, context=context))
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(cert, key)
+    authority = await asyncio.to_thread(Path(cert).read_bytes)
+    identity = f"{socket.gethostname()}-{secrets.token_hex(4)}"
+    leadership = Leadership(client, (_home(given), "tiphys-kueue"), identity, _clock)
+    try:
+        click.echo("standing by")
+        work = partial(_lead, client, given, address, (tls, authority))
+        task = asyncio.ensure_future(leadership.during(work))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        with suppress(asyncio.CancelledError):
+            await task
+    finally:
+        await leadership.leave()
+        await client.close()
+
+
+def _clock() -> float:
+    return time.time()  # noqa: TID251 - the clock of the program
+
+
+def _home(given: dict[str, Any]) -> str:
+    """Give the namespace in which controllers agree on who leads."""
+    return given["namespace"] or given["service"].rpartition("/")[0] or "default"
+
+
+async def _lead(
+    client: Client,
+    given: dict[str, Any],
+    address: tuple[str, int],
+    tls: tuple[ssl.SSLContext, bytes],
+) -> None:
+    """Serve the webhook and look after the workflows of each engine."""
     from tiphys.kueue.argo import ArgoEngine  # noqa: PLC0415
     from tiphys.kueue.controller import KueueController, Voice  # noqa: PLC0415
     from tiphys.kueue.tiphys import TiphysEngine  # noqa: PLC0415
     from tiphys.kueue.webhook import WebhookServer  # noqa: PLC0415
 
-    kubeconfig, context = given["kubeconfig"], given["context"]
-    client = Client(find_access(os.environ, kubeconfig=kubeconfig, context=context))
     voice = Voice(click.echo, click.echo if given["verbose"] else lambda _: None)
-    clock = time.time  # noqa: TID251 - the clock of the program
-    namespace = given["namespace"]
     both = [
-        KueueController(client, engine, clock, voice, namespace)
+        KueueController(client, engine, _clock, voice, given["namespace"])
         for engine in (ArgoEngine(), TiphysEngine())
     ]
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(cert, key)
-    server = WebhookServer(both[0].lookup, tls)
-    authority = await asyncio.to_thread(Path(cert).read_bytes)
+    server = WebhookServer(both[0].lookup, tls[0])
     try:
         port = await server.open(*address)
         click.echo(f"webhook on port {port}")
-        await _install(client, given, port, authority)
-        task = asyncio.ensure_future(_run_all(both))
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        with suppress(asyncio.CancelledError):
-            await task
+        await _install(client, given, port, tls[1])
+        await _run_all(both)
     finally:
         await server.close()
-        await client.close()
 
 
 async def _run_all(controllers: Sequence[KueueController]) -> None:

@@ -72,7 +72,29 @@ def command(workflow: str, nodes: tuple[str, ...], **given: Any) -> None:
         lines = (line for line in lines if line.line.at >= since)
         if given["tail"] is not None and not given["follow"]:
             lines = iter(deque(lines, maxlen=given["tail"]))
-        _print(lines, form)
+        if not _print(lines, form) and given["container"]:
+            nodes_now = choose_nodes(row.name, nodes_of(store, row.uid), nodes)
+            check_container(given["container"], _containers(data, row.uid, nodes_now))
+
+
+def _containers(data: Path, uid: str, nodes: Iterable[Node]) -> set[str]:
+    """Give the containers that have a log, here or kept as an artifact."""
+    from tiphys.cli.attempt import attempt_folder  # noqa: PLC0415
+    from tiphys.runtimes.archive import archived_logs  # noqa: PLC0415
+    from tiphys.runtimes.logs import containers_of  # noqa: PLC0415
+
+    found: set[str] = set()
+    for node in nodes:
+        found.update(containers_of(attempt_folder(data, uid, node.ours.attempt)))
+        found.update(archived_logs(node))
+    return found
+
+
+def check_container(wanted: str, known: Iterable[str]) -> None:
+    """Raise NotFoundError where others have a log, and none has one of that name."""
+    names = sorted(known)
+    if names and wanted not in names:
+        raise NotFoundError(f"there is no container {wanted!r}; there are: {', '.join(names)}")
 
 
 def _print_remote(
@@ -94,7 +116,8 @@ def _print_remote(
     lines = (line for line in lines if line.line.at >= since)
     if given["tail"] is not None and not given["follow"]:
         lines = iter(deque(lines, maxlen=given["tail"]))
-    _print(lines, form)
+    if not _print(lines, form) and given["container"]:
+        check_container(given["container"], logs.containers)
 
 
 def _kept(data: Path, row: WorkflowRow) -> Read:
@@ -182,9 +205,13 @@ class Form:
         return " ".join(parts)
 
 
-def _print(lines: Iterator[NodeLine], form: Form) -> None:
+def _print(lines: Iterator[NodeLine], form: Form) -> int:
+    """Print lines; give how many there were."""
+    count = 0
     for line in lines:
         sys.stdout.write(form.write(line) + "\n")
+        count += 1
         if line.last:
             sys.stdout.flush()
     sys.stdout.flush()
+    return count

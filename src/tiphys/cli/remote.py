@@ -220,7 +220,7 @@ def _name_of(file: str, raw: bytes, overrides: Mapping[str, Any]) -> tuple[str, 
     if beginning:
         return str(beginning).rstrip("-"), True, own
     if not meta.get("name"):
-        raise InvalidInputError(f"{file}: the workflow has neither a name nor a generateName")
+        return "workflow", True, own
     return str(meta["name"]), False, own
 
 

@@ -26,6 +26,8 @@ class RemoteLogs:
     remote: Remote
     uid: str
     container: str | None = None
+    containers: set[str] = field(default_factory=set)
+    """Those that were seen to write something."""
     _lines: queue.SimpleQueue[NodeLine | TiphysError | None] = field(
         default_factory=queue.SimpleQueue
     )
@@ -85,6 +87,7 @@ class RemoteLogs:
 
     def _of(self, node: Node, *, follow: bool) -> Iterator[NodeLine]:
         for each in self.remote.client.logs(f"wf-{self.uid}", node.id, follow=follow):
+            self.containers.add(each.container)
             if self.container in {None, each.container}:
                 line = LogLine(
                     at=each.time.timestamp(),

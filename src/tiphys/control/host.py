@@ -346,6 +346,8 @@ async def hosting(
             data, config.kubernetes, control.send, host.clock.now, watcher.note
         )
         control.show_to(host.cluster_queues)
+        host.claims = Claims(config.kubernetes, control.ended, watcher.note)
+        control.show_to(host.claims)
         await asyncio.to_thread(artifacts.sweep, host.clock.now())
         await control.open()
         if local.notice:

@@ -316,14 +316,15 @@ class Control:
 
     def _end(self, result: TaskEnded, attempt: Attempt) -> ev.Event:
         run, node, number = attempt.run, attempt.command.node, attempt.command.attempt
-        if not result.stopped or run.nodes[node].ended:
+        if not (result.stopped or result.again) or run.nodes[node].ended:
             return end_of(result, node, number)
         # Whoever stops a node for good ends it first, so this was to make room; perhaps before a
         # restart, which the reason does not survive.
-        message = attempt.preempted or "stopped to make room for others"
-        self._ledger.note(
-            EventRow(uid=run.uid, at=result.at, kind="Preempted", node=node, text=message)
-        )
+        message = result.again or attempt.preempted or "stopped to make room for others"
+        kind = "Lost" if result.again else "Preempted"
+        if result.again:
+            self._watcher.note(f"{run.nodes[node].name}: {message}")
+        self._ledger.note(EventRow(uid=run.uid, at=result.at, kind=kind, node=node, text=message))
         return ev.NodePreempted(at=result.at, node=node, attempt=number, message=message)
 
     def _release(self, attempt: AttemptId) -> None:

@@ -13,7 +13,7 @@ from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType
 from tiphys.engine.run import Run
-from tiphys.ports import LOCAL
+from tiphys.ports import CRON_LABEL, LOCAL
 from tiphys.scheduling import Gang, Resources
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.estimate import Memory, key_of
@@ -152,10 +152,13 @@ def estimate_key(run: Run, node: Node) -> str:
 
 
 def family_of(workflow: model.Workflow) -> str:
-    """What workflows that are alike have in common: their template, or the root of their name."""
+    """What workflows that are alike have in common: template, schedule, or the root of the name."""
     ref = workflow.spec.workflow_template_ref
     if ref is not None and ref.name:
         return ref.name
+    schedule = workflow.metadata.labels.get(CRON_LABEL)
+    if schedule:
+        return schedule  # Its own name holds the time of its slot.
     return workflow.metadata.generate_name.rstrip("-") or workflow.metadata.name
 
 

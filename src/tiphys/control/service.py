@@ -22,6 +22,7 @@ from tiphys.control.submit import (
 )
 from tiphys.engine import event as ev
 from tiphys.engine.again import plan_retry, reopen
+from tiphys.engine.leaf import awaits_release
 from tiphys.engine.node import Node, NodeType
 from tiphys.engine.resubmit import Memoized, plan_resubmit
 from tiphys.engine.run import Run
@@ -234,7 +235,9 @@ def _annotated(workflow: model.Workflow, more: Mapping[str, str]) -> model.Workf
 
 
 def _pauses(run: Run) -> list[Node]:
-    return [run.nodes[each] for each in run.leaves if run.nodes[each].type is NodeType.SUSPEND]
+    """Give what somebody may let go: suspend nodes, and pods whose layer waits to be released."""
+    nodes = (run.nodes[each] for each in run.leaves)
+    return [node for node in nodes if node.type is NodeType.SUSPEND or awaits_release(run, node)]
 
 
 def _check_something(bundle: Bundle) -> None:

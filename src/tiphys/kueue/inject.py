@@ -1,12 +1,14 @@
 """``tiphys kueue inject``: a workflow that pauses before each layer until it is admitted.
 
-Pure: text in, text out. For clusters where pods must not be gated. Each pause is a suspend step
-whose inputs tell what the layer behind it needs: the podSets, and the lists of its loops. Who
-runs the file may take the pauses out again; gates (``tiphys kueue controller``) cannot be.
+Pure: text in, text out; comments and formatting stay (``kueue/splice.py``). For clusters where pods
+must not be gated. Each pause is a suspend step whose inputs tell what the layer behind it needs:
+the podSets, and the lists of its loops. Who runs the file may take the pauses out again; gates
+(``tiphys kueue controller``) cannot be.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,6 +18,7 @@ import yaml
 from tiphys.kueue.label import MODE
 from tiphys.kueue.layer import Json
 from tiphys.kueue.shape import shape_of
+from tiphys.kueue.splice import Text
 
 PAUSE = "tiphys-kueue"
 """The name of the suspend template."""
@@ -28,15 +31,25 @@ _KINDS = ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkfl
 def inject_text(text: str) -> str:
     """Rewrite every workflow of a YAML text; raise ValueError where there is none."""
     try:
+        read = Text(text)
+        _inject_all(read.documents)
+        made = read.write()
+        if made is not None:
+            return made
+        # Anchors and the like: all of it is written anew.
         documents = [each for each in yaml.load_all(text, Loader=yaml.CSafeLoader) if each]
     except yaml.YAMLError as error:
         raise ValueError(f"this is not YAML: {error}") from error
+    _inject_all(documents)
+    return yaml.dump_all(documents, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _inject_all(documents: Iterable[Any]) -> None:
     found = [each for each in documents if isinstance(each, dict) and each.get("kind") in _KINDS]
     if not found:
         raise ValueError("there is no workflow in this file")
     for each in found:
         inject(each)
-    return yaml.dump_all(documents, sort_keys=False, allow_unicode=True, width=100)
 
 
 def inject(workflow: Json) -> None:
@@ -50,14 +63,16 @@ def inject(workflow: Json) -> None:
     leaves = {each["name"]: each for each in templates if any(k in each for k in _LEAVES)}
     for template in templates:
         if "steps" in template:
-            template["steps"] = list(_paused_steps(template["steps"], leaves))
+            template["steps"][:] = list(_paused_steps(template["steps"], leaves))
         elif "dag" in template:
             _pause_tasks(template["dag"], leaves)
     if spec.get("entrypoint") in leaves:
         _wrap(spec, leaves[spec["entrypoint"]])
     templates.append(_pause_template(templates))
-    notes = workflow.setdefault("metadata", {}).setdefault("annotations", {})
-    notes[MODE] = "suspend"
+    for name in ("metadata", "annotations"):
+        workflow[name] = workflow.get(name) or {}
+        workflow = workflow[name]
+    workflow[MODE] = "suspend"
 
 
 def _pause_template(templates: Iterable[Json]) -> Json:
@@ -89,7 +104,10 @@ def _pause_tasks(dag: Json, leaves: Mapping[str, Json]) -> None:
     pauses = []
     for index, layer in enumerate(by_cause.values()):
         pause = _pause(f"{STEP}{index}", layer, leaves)
-        pause |= {key: layer[0][key] for key in ("depends", "dependencies") if key in layer[0]}
+        causes: Json = {
+            key: layer[0][key] for key in ("depends", "dependencies") if key in layer[0]
+        }
+        pause |= copy.deepcopy(causes)
         pauses.append(pause)
         for task in layer:
             _hang(task, pause["name"], depends=depends)
@@ -99,7 +117,8 @@ def _pause_tasks(dag: Json, leaves: Mapping[str, Json]) -> None:
 def _hang(task: Json, pause: str, *, depends: bool) -> None:
     """Have a task wait for a pause as well."""
     if not depends:
-        task["dependencies"] = [*(task.get("dependencies") or ()), pause]
+        task["dependencies"] = task.get("dependencies") or []
+        task["dependencies"].append(pause)
     elif task.get("depends"):
         task["depends"] = f"({task['depends']}) && {pause}"
     else:

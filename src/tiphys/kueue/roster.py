@@ -72,7 +72,8 @@ class Roster:
             return self._hold(run, root, node)
         known = self._live.get(root.id)
         found = self._live_of(run, root, node, known)
-        self._release(root.id)
+        if self._pauses:
+            self._release(run, node)
         if found is None:
             self._live.pop(root.id, None)
         else:
@@ -102,12 +103,12 @@ class Roster:
         layer[node.id] = _pod_of(run, leaf.template)
         return new
 
-    def _release(self, leaf: str) -> None:
-        for layer, leaves in list(self._held.items()):
-            if leaf in leaves:
-                # All of a layer is let go at once.
-                self._let_go[layer] = _podsets(leaves.values())
-                del self._held[layer]
+    def _release(self, run: Run, node: Node) -> None:
+        """Note that a layer was let go, all of it at once; perhaps before we knew of it."""
+        layer = layer_of(run, node)
+        held = self._held.pop(layer, {})
+        if held or node.ours.attempt:
+            self._let_go.setdefault(layer, _podsets(held.values()))
 
     def waiting_in(self, layers: Collection[str]) -> tuple[str, ...]:
         """Give the nodes that wait in some layers."""

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from tiphys.errors import ClusterError, RuntimeFailure, TiphysError
 from tiphys.executor.clock import now
@@ -30,6 +33,7 @@ from tiphys.ports import (
     TaskEnded,
     TaskReady,
     TaskStarted,
+    TaskWaits,
 )
 from tiphys.runtimes import kubernetes_carrier as carrier
 from tiphys.runtimes import kubernetes_helper as helper
@@ -103,6 +107,8 @@ class KubernetesRuntime:
         """Of ``resource`` templates."""
         self._ended: dict[AttemptId, PodAttempt] = {}
         """Reported and not yet on record."""
+        self._lost: Counter[tuple[str, str]] = Counter()
+        """How often a node's pod was taken away since we began."""
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="pods")
         self._jobs: set[asyncio.Task[None]] = set()
         self._farewells: set[asyncio.Task[None]] = set()
@@ -302,6 +308,7 @@ class KubernetesRuntime:
         pod = attempt.pod
         if pod is not None:
             self._copy_logs(attempt, pod)
+        self._tell_wait(attempt)
         for step in attempt.look():
             match step:
                 case Step.DELIVER if pod is not None:
@@ -316,6 +323,13 @@ class KubernetesRuntime:
                 case Step.CONCLUDE:
                     attempt.concluding = True
                     self._spawn(self._conclude(attempt, pod))
+
+    def _tell_wait(self, attempt: PodAttempt) -> None:
+        """Tell why an attempt does not begin, when that changes."""
+        reason = attempt.waits_for()
+        if reason != attempt.awaits:
+            attempt.awaits = reason
+            self._sink([TaskWaits(id=attempt.task.id, at=now(), reason=reason)])
 
     def _copy_logs(self, attempt: PodAttempt, pod: Json) -> None:
         assert self._client is not None
@@ -353,7 +367,19 @@ class KubernetesRuntime:
             problems = [str(error)]
         except Exception as error:  # As above.
             problems = [f"{type(error).__name__}: {error}"]
-        self._finish(attempt, _end(attempt, event, outputs, problems))
+        self._finish(attempt, self._once_more(attempt, _end(attempt, event, outputs, problems)))
+
+    def _once_more(self, attempt: PodAttempt, end: TaskEnded) -> TaskEnded:
+        """Ask for another attempt where the pod was taken away and the template rules nothing."""
+        task, most = attempt.task, self._config.backoff_limit
+        if not end.lost or not attempt.is_taken_away or task.retried:
+            return end
+        key = (task.workflow_uid, task.node_id)
+        self._lost[key] += 1
+        if self._lost[key] > most:
+            return end
+        why = f"{end.message}; started again ({self._lost[key]} of {most})"
+        return msgspec.structs.replace(end, again=why)
 
     def _end_of(self, attempt: PodAttempt, pod: Json | None) -> Ended:
         """Give the end in the executor's words."""

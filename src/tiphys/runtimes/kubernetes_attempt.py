@@ -24,10 +24,12 @@ from tiphys.runtimes.kubernetes_pod import (
     first_start,
     is_disrupted,
     is_ready,
+    pulling,
     start_problem,
     state_of,
 )
 from tiphys.runtimes.translate import Plan
+from tiphys.scheduling.reason import ImagePulling, Reason
 from tiphys.spec import model
 
 DEADLINE = "DeadlineExceeded"
@@ -60,6 +62,8 @@ class PodAttempt:
     started: bool = False
     ready: bool = False
     concluding: bool = False
+    awaits: Reason | None = None
+    """What was last told of why it does not begin."""
     job: Json | None = None
     job_gone: bool = False
     pods: dict[str, Json] = field(default_factory=dict)
@@ -141,9 +145,24 @@ class PodAttempt:
         if self.stopping:
             return "stopped"
         pod = self.pod
-        if pod is None or (is_disrupted(pod) and not self.stopping):
+        if pod is None or (is_disrupted(pod) and not self._has_succeeded(pod)):
             return "lost"
         return ""
+
+    def _has_succeeded(self, pod: Json) -> bool:
+        """Whether all was done before somebody took the pod away: never to be done twice."""
+        ends = [state_of(pod, name, "terminated") for name in self.mains]
+        return all(end is not None and end.get("exitCode") == 0 for end in ends)
+
+    @property
+    def is_taken_away(self) -> bool:
+        """Whether its pod was evicted, preempted or lost with its node."""
+        return self.pod is not None and is_disrupted(self.pod) and self.reason() == "lost"
+
+    def waits_for(self) -> Reason | None:
+        """Say why it does not begin, where the node that it is on says so."""
+        found = pulling(self.pod) if self.pod is not None and not self.started else None
+        return None if found is None else ImagePulling(*found)
 
     def lost_message(self) -> str:
         """Say how an attempt was lost."""

@@ -207,12 +207,13 @@ class Clerk:
 
 
 _RULES: list[Json] = [
-    # A pod that was evicted, preempted or lost counts against backoffLimit …
+    # Neither a pod that was evicted, preempted or lost nor one that failed by itself is tried again
+    # behind the engine's back: another attempt is the engine's to start, and on record. What is
+    # left for backoffLimit are pods that a node refused, so that nothing of them ever ran.
     {
-        "action": "Count",
+        "action": "FailJob",
         "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
     },
-    # … and one that failed by itself is not tried again behind the engine's back.
     {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}},
 ]
 

@@ -11,6 +11,7 @@ from tiphys.runtimes import kubernetes_helper as helper
 
 Json = Mapping[str, Any]
 LOST = "pod deleted"
+_PULLING = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "RegistryUnavailable")
 
 
 def statuses(pod: Json) -> Iterator[Json]:
@@ -76,8 +77,8 @@ def failure_of(job: Json) -> tuple[str, str]:
 
 
 def exit_of(pod: Json, container: str) -> ContainerExit:
-    """Give how a container ended."""
-    state = state_of(pod, container, "terminated")
+    """Give how a container ended; of one that is started again, how it failed before."""
+    state = _failed_before(pod, container) or state_of(pod, container, "terminated")
     if state is None:
         return ContainerExit(container)
     word, rest = helper.message_of(state.get("message") or "")
@@ -95,6 +96,26 @@ def exit_of(pod: Json, container: str) -> ContainerExit:
         error,
         state.get("reason") == "OOMKilled",
     )
+
+
+def _failed_before(pod: Json, container: str) -> Json | None:
+    """Give the last failure of a container that Kubernetes starts again: a sidecar."""
+    for each in statuses(pod):
+        last: Json = (each.get("lastState") or {}).get("terminated") or {}
+        if each["name"] == container and last.get("exitCode"):
+            return last
+    return None
+
+
+def pulling(pod: Json) -> tuple[str, str] | None:
+    """Give the image that a pod waits for in vain, and what the node says of it."""
+    for each in statuses(pod):
+        waiting = (each.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") in _PULLING:
+            return str(each.get("image") or each["name"]), (
+                f"{waiting['reason']}: {waiting.get('message') or ''}".removesuffix(": ")
+            )
+    return None
 
 
 def start_problem(pod: Json) -> str:

@@ -115,7 +115,6 @@ def write_command(job: Mapping[str, Any], action: str) -> Json:
         "name": meta["name"],
         "uid": meta["uid"],
         "controller": True,
-        "blockOwnerDeletion": True,
     }
     return {
         "apiVersion": _BUS,

@@ -159,6 +159,8 @@ class ImagePulling(msgspec.Struct, frozen=True, tag=True):
     """Its image is not here yet (said by the runtime)."""
 
     image: str
+    because: str = ""
+    """What went wrong with the last try."""
 
 
 class GangUnplaced(msgspec.Struct, frozen=True, tag=True):
@@ -290,8 +292,9 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             return "was let in and is starting"
         case NoServer():
             return "no server is running: `tiphys server` or `tiphys wait` would run it"
-        case ImagePulling(image):
-            return f"image {image} is being pulled"
+        case ImagePulling(image, because):
+            failed = f" and cannot be had: {because}" if because else ""
+            return f"image {image} is being pulled{failed}"
         case GangUnplaced(_, queue, size, phase, because):
             return _unplaced(queue, size, phase, because)
         case Unplaceable(resource, asked, capacity):

@@ -24,9 +24,10 @@ from tiphys.errors import (
     SpecError,
     StoreFullError,
 )
+from tiphys.ports import CRON_LABEL
 from tiphys.service.schedule_book import Book, Entry
 from tiphys.service.schedule_child import Rules, backfill_child_name, child, ready
-from tiphys.service.schedule_state import BACKFILL_LABEL, CRON_LABEL, Cron
+from tiphys.service.schedule_state import BACKFILL_LABEL, Cron
 from tiphys.service.submission import visible
 from tiphys.store import ObjectRow, WorkflowFilter
 from tiphys.store.row import UNFINISHED

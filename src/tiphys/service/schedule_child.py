@@ -9,8 +9,9 @@ import msgspec
 
 from tiphys.control.submit import Overrides, Submission, prepare
 from tiphys.core.name import MAX_CRON_NAME, fnv1a32
+from tiphys.ports import CRON_LABEL
 from tiphys.service.policy import Policy, check_policy
-from tiphys.service.schedule_state import BACKFILL_LABEL, CRON_LABEL, SCHEDULED_TIME, Cron
+from tiphys.service.schedule_state import BACKFILL_LABEL, SCHEDULED_TIME, Cron
 from tiphys.service.submission import CREATED_BY
 from tiphys.spec import model
 from tiphys.spec.library import Library

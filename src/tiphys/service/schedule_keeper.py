@@ -29,6 +29,7 @@ from tiphys.errors import (
     StoreFullError,
     TiphysError,
 )
+from tiphys.ports import CRON_LABEL
 from tiphys.service.schedule_backfill import Backfills
 from tiphys.service.schedule_book import Book, Entry
 from tiphys.service.schedule_child import child, child_name, ready
@@ -36,7 +37,6 @@ from tiphys.service.schedule_plan import is_over, may_run, take_due
 from tiphys.service.schedule_state import (
     BACKFILL_LABEL,
     COMPLETED_LABEL,
-    CRON_LABEL,
     LAST_USED,
     SPEC_ERROR,
     SUBMISSION_ERROR,

@@ -16,8 +16,6 @@ from tiphys.spec import model
 from tiphys.store import ObjectRow
 
 KIND = "CronWorkflow"
-CRON_LABEL = "workflows.argoproj.io/cron-workflow"
-"""On a workflow: the cron workflow that it comes from."""
 COMPLETED_LABEL = "cronworkflows.argoproj.io/completed"
 BACKFILL_LABEL = "tiphys.dev/backfill"
 """On a workflow: the backfill that it belongs to. Such workflows count neither as active nor as

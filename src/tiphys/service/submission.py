@@ -24,6 +24,7 @@ from tiphys.errors import (
     Problem,
     SpecError,
 )
+from tiphys.ports import CRON_LABEL
 from tiphys.service.policy import check_policy
 from tiphys.spec import model
 from tiphys.spec.library import Library
@@ -84,13 +85,34 @@ class Taken:
     new: bool = True
 
 
+class _Meta(msgspec.Struct, rename="camel"):
+    generate_name: str = ""
+
+
+class _Manifest(msgspec.Struct):
+    metadata: _Meta
+
+
+def kind_of(row: WorkflowRow) -> tuple[str, str] | None:
+    """Give the labels and the beginning of the name that workflows like this one have in common:
+    of the name that was asked for, of the schedule, or of ``generateName``."""
+    for label in (NAME_LABEL, CRON_LABEL):
+        if row.labels.get(label):
+            return f"{label}={row.labels[label]}", ""
+    try:
+        beginning = msgspec.json.decode(row.manifest, type=_Manifest).metadata.generate_name
+    except msgspec.MsgspecError:
+        return None
+    return ("", beginning) if beginning else None
+
+
 class Intake:
     """Takes orders. One at a time under an idempotency key."""
 
     def __init__(self, host: Host, defaults: model.WorkflowSpec | None, policy: Any) -> None:
         self._host, self._defaults, self._policy = host, defaults, policy
         self._keys: dict[str, asyncio.Lock] = {}
-        self._estimates: dict[tuple[str, str], tuple[float | None, float]] = {}
+        self._estimates: dict[tuple[str, str, str], tuple[float | None, float]] = {}
 
     async def submit(self, order: Order) -> Taken:
         """Take a workflow in; returns when it is durable."""
@@ -130,32 +152,40 @@ class Intake:
         found = self._host.store.workflows(wanted, limit=1, newest_first=False)
         return found[0] if found else None
 
-    def estimate(self, project: str, name: str) -> float | None:
-        """Tell how many seconds a workflow of this name takes, by the latest that succeeded.
+    def estimate(self, row: WorkflowRow) -> float | None:
+        """Tell how many seconds a workflow takes, by the latest of its kind that succeeded.
 
         An answer that was dear to find is good for a while.
         """
-        known, until = self._estimates.get((project, name), (None, 0.0))
+        kind = kind_of(row)
+        if kind is None:
+            return None
+        known, until = self._estimates.get((row.namespace, *kind), (None, 0.0))
         if time.monotonic() < until:
             return known
         begun = time.thread_time()  # Not the clock's: a busy machine is no reason to remember.
-        found = self._history(project, name)
+        found = self._history(row.namespace, *kind)
         took = time.thread_time() - begun
         if took > _DEAR:
             if len(self._estimates) >= _MOST:
                 self._estimates.clear()
-            self._estimates[project, name] = (found, time.monotonic() + took * 100)
+            self._estimates[row.namespace, *kind] = (found, time.monotonic() + took * 100)
         return found
 
-    def _history(self, project: str, name: str) -> float | None:
+    def _history(self, project: str, selector: str, beginning: str) -> float | None:
         wanted = WorkflowFilter(
-            namespace=project, phases=("Succeeded",), label_selector=f"{NAME_LABEL}={name}"
+            namespace=project,
+            phases=("Succeeded",),
+            label_selector=selector,
+            name_contains=beginning,
         )
         rows = self._host.store.workflows(wanted, limit=HISTORY)
         took = sorted(
             row.finished_at - row.started_at
             for row in rows
-            if row.finished_at is not None and row.started_at is not None
+            if row.finished_at is not None
+            and row.started_at is not None
+            and row.name.startswith(beginning)
         )
         return round(took[len(took) // 2], 3) if took else None
 

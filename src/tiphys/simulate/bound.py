@@ -1,6 +1,7 @@
 """What no plan can do better: lower bounds of the makespan.
 
-Pure. ``lower_bound`` is the plain one that reports print. ``possible`` asks more: whether any plan
+Pure. ``lower_bound`` is the plain one that reports print, of whole workflows together with the
+``longest_chain`` of what followed what. ``possible`` asks more: whether any plan
 at all could end by a given time. It looks for an interval in which tasks must do more work than the
 machine can, however they are moved (energetic reasoning): a task that may not start before ``head``
 and must leave ``tail`` seconds for what follows it can be pushed to the left or to the right end of
@@ -10,7 +11,8 @@ its window, and the part that lies in the interval in both cases is owed there. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tiphys.scheduling.critical_path import critical_path, ranks
@@ -31,6 +33,24 @@ def lower_bound(tasks: Sequence[Task], capacity: Resources) -> float:
         if has:
             bounds.append(work / has)
     return max(bounds)
+
+
+def longest_chain(children: Mapping[str, Sequence[str]], seconds: Mapping[str, float]) -> float:
+    """The longest way through a workflow as it went: what follows another must wait for it."""
+    waits: Counter[str] = Counter(child for below in children.values() for child in below)
+    begins: dict[str, float] = {}
+    ready = [name for name in {**children, **seconds} if not waits[name]]
+    longest = 0.0
+    while ready:
+        name = ready.pop()
+        ends = begins.get(name, 0.0) + seconds.get(name, 0.0)
+        longest = max(longest, ends)
+        for child in children.get(name, ()):
+            begins[child] = max(begins.get(child, 0.0), ends)
+            waits[child] -= 1
+            if not waits[child]:
+                ready.append(child)
+    return longest
 
 
 def possible(tasks: Sequence[Task], capacity: Resources, makespan: float) -> bool:

@@ -49,6 +49,8 @@ class Outcome:
     stuck: dict[str, str] = field(default_factory=dict)
     """Tasks that never started, and why."""
     warnings: list[str] = field(default_factory=list)
+    chain: float = 0.0
+    """The longest chain of what had to wait for each other; tasks of traces name their parents."""
     plans: int = 0
     decisions: int = 0
 

@@ -26,6 +26,7 @@ from tiphys.scheduling import QueueTree, Resources, WorkId
 from tiphys.scheduling.estimate import History, Memory
 from tiphys.scheduling.plan import Preemption
 from tiphys.scheduling.reason import text
+from tiphys.simulate.bound import longest_chain
 from tiphys.simulate.machine import ARRIVES, Machine, Outcome, Record
 from tiphys.simulate.task import Task
 from tiphys.spec import model
@@ -99,6 +100,8 @@ class Engines:
         self._memos: dict[tuple[str, str], model.Outputs | None] = {}
         self._commands: dict[str, tuple[Run, cm.StartNode, float]] = {}
         """Starts that were asked for and have not ended, by attempt, with their durations."""
+        self._lengths: dict[str, dict[str, float]] = {}
+        """How long each node of a run takes that others wait for, by node."""
         self._busy: dict[str, int] = {}
         self._paused: set[str] = set()
         self._foreseen: dict[str, Foresight] = {}
@@ -115,8 +118,10 @@ class Engines:
                 self._send(run, ev.RunStarted(at=0.0))
 
     def finish(self) -> None:
-        """Say which workflows have not come to their end."""
+        """Say which workflows have not come to their end, and what had to follow what."""
         for uid, run in self._runs.items():
+            chain = longest_chain(run.children, self._lengths.get(uid, {}))
+            self._machine.outcome.chain = max(self._machine.outcome.chain, chain)
             if not run.ended and not self._busy.get(uid) and run.name not in self.stuck:
                 self.stuck[run.name] = "it waits for somebody to resume it"
         for attempt in [key for key in self.stuck if key in self._commands]:
@@ -190,6 +195,8 @@ class Engines:
         )
         self._machine.outcome.records[attempt] = Record(task, self._machine.now)
         self._commands[attempt] = (run, command, seconds)
+        if not command.template.daemon:
+            self._lengths.setdefault(run.uid, {})[command.node] = seconds
         self._busy[run.uid] = self._busy.get(run.uid, 0) + 1
         refusal, cut = self._machine.gate.submit(facts)
         if cut:

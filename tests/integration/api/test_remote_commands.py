@@ -90,6 +90,7 @@ def test_a_workflow_is_submitted_awaited_shown_and_read(server: ApiServer, here:
         "hello",
         "world",
     ]
+    assert "there are: main" in here.run("logs", name, "-c", "other").err
     found = json.loads(here.ok("get", "@latest", "-o", "json"))
     assert (found["metadata"]["name"], found["metadata"]["namespace"]) == (name, "argonauts")
     assert len(found["status"]["nodes"]) == 5

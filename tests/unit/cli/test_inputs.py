@@ -12,13 +12,21 @@ from tiphys.errors import InvalidInputError
 
 
 def test_a_folder_stands_for_the_files_below_it(tmp_path: Path) -> None:
-    for name in ("b.yaml", "a/c.json", "a/d.txt", ".git/e.yaml"):
+    for name in ("b.yaml", "a/d.txt", ".git/e.yaml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
+    (tmp_path / "a/c.json").write_text('{"kind": "Workflow", "apiVersion": "v1"}')
+    (tmp_path / "a/package.json").write_text('{"name": "somebody else\'s"}')
 
     files = read_files([str(tmp_path)], folders=True)
 
-    assert [data for _, data in files] == [b"a/c.json", b"b.yaml"]
+    assert [Path(name).name for name, _ in files] == ["c.json", "b.yaml"]
+
+
+def test_a_json_file_that_is_named_is_read_whatever_it_holds(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text("{}")
+
+    assert read_files([str(tmp_path / "package.json")], folders=True)[0][1] == b"{}"
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", "."])

@@ -11,6 +11,7 @@ from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
 from tiphys.engine.run import Run
 from tiphys.errors import InvalidInputError
+from tiphys.ports import CRON_LABEL
 from tiphys.scheduling import Resources
 from tiphys.scheduling.admission import Unit
 from tiphys.scheduling.estimate import Memory
@@ -86,6 +87,15 @@ def test_durations_are_learnt_per_template_of_a_family() -> None:
     assert found is not None
     assert (found.seconds, found.count) == (1.0, 3)
     assert memory.expect("wf/main") is None
+
+
+def test_workflows_of_a_schedule_are_one_family_whatever_their_slots() -> None:
+    meta = f"metadata: {{name: nightly-1700000000, labels: {{{CRON_LABEL}: nightly}}}}"
+
+    run, starts = started(flow(LOOP).replace("metadata: {name: wf}", meta))
+
+    node = next(run.nodes[each.node] for name, each in starts.items() if name.endswith(".a"))
+    assert estimate_key(run, node) == "nightly/leaf"
 
 
 def test_a_run_chooses_by_its_metadata() -> None:

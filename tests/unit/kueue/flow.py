@@ -12,6 +12,7 @@ from tiphys.kueue.argo import ArgoEngine
 from tiphys.kueue.plan import (
     Action,
     Change,
+    End,
     Finish,
     HandBack,
     Kill,
@@ -135,6 +136,8 @@ class Flow:
                     self.pods.pop(pod["metadata"]["name"])
             case Change(patch):
                 merge(self.owner, patch)
+            case End():
+                raise AssertionError("Argo has no way of its own to end a pod")
             case _:
                 self._write(self.workloads[action.claim.name], action)
 

@@ -121,6 +121,34 @@ def test_whole_waves_heads_and_tails_are_proofs_that_no_plan_is_shorter() -> Non
     assert possible(chain, TWO, 30.0)
 
 
+CHAIN = b"""
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: chain}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    dag:
+      tasks:
+      - {name: a, template: leaf}
+      - {name: b, template: sub, depends: a}
+      - {name: c, template: leaf, depends: b}
+  - name: sub
+    steps: [[{name: p, template: leaf}, {name: q, template: leaf}], [{name: r, template: leaf}]]
+  - name: leaf
+    container: {image: x, command: [x], resources: {requests: {cpu: 100m}}}
+"""
+
+
+def test_the_chain_of_a_workflow_is_a_lower_bound_of_it() -> None:
+    load = Load(files=[("chain.yaml", CHAIN)], default_seconds=10.0)
+
+    report = simulate(TWO, load).report
+
+    assert (report.makespan, report.lower_bound) == (40.0, 40.0)
+
+
 @given(
     seconds=st.lists(st.integers(1, 20), min_size=1, max_size=12),
     parents=st.lists(st.integers(0, 20), min_size=12, max_size=12),

@@ -111,7 +111,6 @@ def test_every_problem_of_a_workflow_is_told_with_its_place() -> None:
 @pytest.mark.parametrize(
     ("metadata", "path"),
     [
-        ("{}", "metadata"),
         (f"{{name: {'a' * 64}}}", "metadata.name"),
         ("{name: Upper}", "metadata.name"),
         ("{generateName: Upper-}", "metadata.generateName"),
@@ -127,6 +126,18 @@ def test_a_bad_object_name_is_refused(metadata: str, path: str) -> None:
     found = validate_workflow(workflow.value, Library(), workflow.document)
 
     assert [each.path for each in found] == [path]
+
+
+def test_a_workflow_without_a_name_is_warned_of_for_it_gets_one_when_it_runs() -> None:
+    text = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {}\n"
+        "spec: {entrypoint: a, templates: [{name: a, suspend: {}}]}\n"
+    )
+    (workflow,) = parse_text(text).workflows
+
+    found = validate_workflow(workflow.value, Library(), workflow.document)
+
+    assert [(each.path, each.warning) for each in found] == [("metadata", True)]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/backup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A copy of the store
+         * @description Copy everything up to this moment, without logs and artifacts, and send the copy.
+         */
+        get: operations["get_backup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cluster-templates": {
         parameters: {
             query?: never;
@@ -153,6 +173,74 @@ export interface paths {
          * @description Remove a project without workflows and templates; its tokens and sessions go with it.
          */
         delete: operations["delete_project"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue-plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List queue plans
+         * @description List all queues of a scheduler as plans, with state and numbers, parents first.
+         */
+        get: operations["list_queue_plans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue-plans/{queue}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a queue as a plan
+         * @description Show a queue as a plan, with its state and numbers.
+         */
+        get: operations["get_queue_plan"];
+        /**
+         * Make or replace a queue by a plan
+         * @description Have a queue be what the plan says, at once; admins of all projects only.
+         */
+        put: operations["put_queue_plan"];
+        post?: never;
+        /**
+         * Remove a queue
+         * @description Remove a queue that has neither live workflows nor queues below it.
+         */
+        delete: operations["delete_queue_plan"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue-plans/{queue}/{state}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open or close a queue
+         * @description Let work in, or let nothing new in; admins of all projects only.
+         */
+        post: operations["set_queue_plan_state"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -820,6 +908,8 @@ export interface paths {
         /**
          * What a node wrote
          * @description Give stdout and stderr of the latest attempt, the last 1 MiB of each.
+         *
+         *     Where its files are gone and ``archiveLogs`` kept the log, that comes as stdout.
          */
         get: operations["get_output"];
         put?: never;
@@ -1285,6 +1375,20 @@ export interface components {
         Envelope_list_Bar__: {
             /** Data */
             data: components["schemas"]["Bar"][];
+            /** Message */
+            message?: string | null;
+            /**
+             * Success
+             * @constant
+             */
+            success: true;
+        };
+        /** Envelope[list[dict[str, Any]]] */
+        Envelope_list_dict_str__Any___: {
+            /** Data */
+            data: {
+                [key: string]: unknown;
+            }[];
             /** Message */
             message?: string | null;
             /**
@@ -1924,6 +2028,11 @@ export interface components {
          * @description Which part of a list this is.
          */
         Pagination: {
+            /**
+             * At Least
+             * @description True where a long list is still being counted: there may be more.
+             */
+            at_least?: boolean | null;
             /** Limit */
             limit: number;
             /** Page */
@@ -2035,7 +2144,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "open" | "closing" | "closed";
+            status: "open" | "closing" | "closed" | "unknown";
         };
         /**
          * QueueStats
@@ -2068,6 +2177,13 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+            /**
+             * Pod Groups
+             * @description Of a queue of Volcano: pod groups by phase.
+             */
+            pod_groups?: {
+                [key: string]: number;
+            } | null;
             /** Quota */
             quota: {
                 [key: string]: string;
@@ -2081,7 +2197,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "open" | "closing" | "closed";
+            status: "open" | "closing" | "closed" | "unknown";
             /** Waiting */
             waiting: components["schemas"]["Waiting"][];
         };
@@ -2589,6 +2705,53 @@ export interface operations {
             };
             /** @description There is no such thing, or it belongs to another project. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_backup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A database of SQLite, checked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.sqlite3": unknown;
+                };
+            };
+            /** @description No token that holds. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Admins of all projects only. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The store is in PostgreSQL: back it up with pg_dump. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3208,6 +3371,427 @@ export interface operations {
             };
         };
     };
+    list_queue_plans: {
+        parameters: {
+            query?: {
+                /** @description Whose queues; as configured, if not given. */
+                scheduler?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope_list_dict_str__Any___"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description No token that holds. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description There is no such thing, or it belongs to another project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    get_queue_plan: {
+        parameters: {
+            query?: {
+                /** @description Whose queues; as configured, if not given. */
+                scheduler?: string | null;
+            };
+            header?: never;
+            path: {
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope_dict_str__Any__"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description No token that holds. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description There is no such thing, or it belongs to another project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    put_queue_plan: {
+        parameters: {
+            query?: {
+                /** @description Refuse a queue that is there already. */
+                new?: boolean;
+                /** @description Whose queues; as configured, if not given. */
+                scheduler?: string | null;
+            };
+            header?: never;
+            path: {
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "capability": {
+                 *         "cpu": "4"
+                 *       },
+                 *       "fair": true,
+                 *       "weight": 3
+                 *     }
+                 */
+                "application/json": {
+                    /** Borrowinglimit */
+                    borrowingLimit?: {
+                        [key: string]: string | number;
+                    } | null;
+                    /** Capability */
+                    capability?: {
+                        [key: string]: string | number;
+                    } | null;
+                    /** Deserved */
+                    deserved?: {
+                        [key: string]: string | number;
+                    } | null;
+                    /**
+                     * Fair
+                     * @description Workflows take turns by share.
+                     */
+                    fair?: boolean | null;
+                    /** Guarantee */
+                    guarantee?: {
+                        [key: string]: string | number;
+                    } | null;
+                    /** Lendinglimit */
+                    lendingLimit?: {
+                        [key: string]: string | number;
+                    } | null;
+                    /**
+                     * Maxparallel
+                     * @description Workflows at once.
+                     */
+                    maxParallel?: number | null;
+                    /** Parent */
+                    parent?: string | null;
+                    /** Preempt */
+                    preempt?: ("Never" | "LowerPriority" | "LowerOrNewerEqualPriority") | null;
+                    /**
+                     * Preset
+                     * @description Begin from interactive, batch or analytics.
+                     */
+                    preset?: string | null;
+                    /**
+                     * Priority
+                     * @description Served first.
+                     */
+                    priority?: number | null;
+                    /**
+                     * Reclaim
+                     * @description Whether it takes back what it is due.
+                     */
+                    reclaim?: boolean | null;
+                    /** Reclaimable */
+                    reclaimable?: boolean | null;
+                    /** Slaseconds */
+                    slaSeconds?: number | null;
+                    /** State */
+                    state?: ("Open" | "Closed") | null;
+                    /**
+                     * Strict
+                     * @description Strictly first in, first out.
+                     */
+                    strict?: boolean | null;
+                    /**
+                     * Weight
+                     * @description Its share among siblings.
+                     */
+                    weight?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope_dict_str__Any__"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description No token that holds. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The role does not allow it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description There is no such thing, or it belongs to another project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description It is not in a state for this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The body is not application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The input cannot be used; every problem is listed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    delete_queue_plan: {
+        parameters: {
+            query?: {
+                /** @description Whose queues; as configured, if not given. */
+                scheduler?: string | null;
+            };
+            header?: never;
+            path: {
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description No token that holds. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The role does not allow it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description There is no such thing, or it belongs to another project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description It is not in a state for this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    set_queue_plan_state: {
+        parameters: {
+            query?: {
+                /** @description Whose queues; as configured, if not given. */
+                scheduler?: string | null;
+            };
+            header?: never;
+            path: {
+                queue: string;
+                state: "open" | "close";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope_dict_str__Any__"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description No token that holds. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The role does not allow it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description There is no such thing, or it belongs to another project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description It is not in a state for this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The input cannot be used; every problem is listed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     list_queues: {
         parameters: {
             query?: {
@@ -3324,9 +3908,9 @@ export interface operations {
                     /**
                      * Scheduler
                      * @default local
-                     * @constant
+                     * @enum {string}
                      */
-                    scheduler?: "local";
+                    scheduler?: "local" | "volcano";
                     /** Sla Seconds */
                     sla_seconds?: number | null;
                 };
@@ -5653,11 +6237,9 @@ export interface operations {
                     queue_id?: string | null;
                     /**
                      * Scheduler
-                     * @description Where its tasks run: on this machine, or as Jobs of a cluster.
-                     * @default local
-                     * @enum {string}
+                     * @description Where its tasks run: on this machine, or on a cluster. As the server is configured, if not given: local, unless somebody has changed that.
                      */
-                    scheduler?: "local" | "k8s-native" | "argo-default" | "volcano";
+                    scheduler?: ("local" | "k8s-native" | "argo-default" | "volcano") | null;
                     /**
                      * Workflow Yaml
                      * @description An Argo Workflow; templates, config maps and secrets may stand beside it.
@@ -7145,6 +7727,16 @@ export interface operations {
                     parameters?: {
                         [key: string]: string;
                     };
+                    /**
+                     * Priority
+                     * @description What the workflow says itself, if not given.
+                     */
+                    priority?: number | ("critical" | "high" | "normal" | "low") | null;
+                    /**
+                     * Queue Id
+                     * @description What the workflow says itself, if not given.
+                     */
+                    queue_id?: string | null;
                     /** Workflow Yaml */
                     workflow_yaml: string;
                 };

@@ -1,6 +1,7 @@
 /** What can be done with the rows that are marked. */
 import { Button, Group, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import type { Summary } from "../api/workflows";
@@ -59,6 +60,7 @@ export function BulkBar({ marked, onClear }: BulkBarProps) {
           {DEEDS[deed].label} {those.length}
         </Button>
       ))}
+      {marked.size === 2 && <CompareButton ids={[...marked.keys()]} />}
       <Button size="compact-sm" variant="subtle" onClick={onClear}>
         Clear marks
       </Button>
@@ -74,5 +76,19 @@ export function BulkBar({ marked, onClear }: BulkBarProps) {
         </Confirm>
       )}
     </Group>
+  );
+}
+
+function CompareButton({ ids: [a, b] }: { ids: string[] }) {
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      leftSection={<Icon name="workflows" size={14} />}
+      component={Link}
+      to={`/compare?a=${a}&b=${b}`}
+    >
+      Compare
+    </Button>
   );
 }

@@ -48,7 +48,7 @@ def validate_workflow(
     installation; they lie under the workflow's own spec.
     """
     report = Report(document)
-    check_object_name(workflow.metadata, report)
+    check_object_name(workflow.metadata, report, optional=True)
     if defaults is not None:
         workflow = structs.replace(workflow, spec=merge_specs(workflow.spec, None, defaults))
     _check_spec(workflow, library, report, ("spec",), lint=lint)

@@ -28,12 +28,17 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
-def check_object_name(meta: ObjectMeta, report: Report, *, cron: bool = False) -> None:
-    """Check ``metadata.name`` (or ``generateName``) of a document."""
+def check_object_name(
+    meta: ObjectMeta, report: Report, *, cron: bool = False, optional: bool = False
+) -> None:
+    """Check ``metadata.name`` (or ``generateName``) of a document.
+
+    Where it is ``optional``, whoever runs the document makes one up.
+    """
     path: Path = ("metadata", "name")
     name = meta.name
     if not name:
-        _check_generated(meta, report)
+        _check_generated(meta, report, optional=optional)
         return
     limit = MAX_CRON_NAME if cron else MAX_LABEL
     if len(name) > limit:
@@ -43,9 +48,12 @@ def check_object_name(meta: ObjectMeta, report: Report, *, cron: bool = False) -
         report.add(path, message, hint="use small letters, digits, '-' and '.'")
 
 
-def _check_generated(meta: ObjectMeta, report: Report) -> None:
+def _check_generated(meta: ObjectMeta, report: Report, *, optional: bool) -> None:
     prefix = meta.generate_name
-    if not prefix:
+    if not prefix and optional:
+        message = "there is neither a name nor a generateName: a cluster refuses this workflow"
+        report.add(("metadata",), message, warning=True)
+    elif not prefix:
         report.add(("metadata",), "metadata needs a name or a generateName")
     elif not is_dns1123_subdomain(f"{prefix[:40]}x"):
         hint = "use small letters, digits, '-' and '.'"

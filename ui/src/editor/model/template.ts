@@ -2,7 +2,7 @@
 import { edited } from "./editing";
 import { removeIn, setIn } from "./patch";
 import { readModel } from "./read";
-import { EditError, type Source, nodeAt } from "./source";
+import { EditError, type Source } from "./source";
 
 const KEEPABLE = new Set(["Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate"]);
 
@@ -18,17 +18,15 @@ export function templateOf(source: Source, name: string, forAll: boolean): strin
   const { index } = main;
   const { text } = edited(source, ({ draft }) => {
     setIn(draft, index, ["kind"], forAll ? "ClusterWorkflowTemplate" : "WorkflowTemplate");
-    for (const gone of ["generateName", "namespace"]) {
-      if (nodeAt(draft.source.documents[index]!, ["metadata", gone]) !== undefined) removeIn(draft, index, ["metadata", gone], 1);
-    }
     setIn(draft, index, ["metadata", "name"], name);
+    for (const gone of ["generateName", "namespace"]) removeIn(draft, index, ["metadata", gone]);
   });
   return alone(text, index);
 }
 
 /** Give one document of a text, with its comments. */
 function alone(text: string, index: number): string {
-  const parts = text.split(/^---(?:\s.*)?$/m);
+  const parts = text.split(/^---(?:[ \t].*)?$/m);
   // A text that begins with a mark has nothing before it.
   const first = parts[0]?.trim() === "" && parts.length > 1 ? 1 : 0;
   return parts.length - first > 1 ? `${parts[first + index]?.trim() ?? ""}\n` : text;
