@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.cluster.helm import Helm
 from tests.cluster.rig.plane import ControlPlane
 from tests.cluster.test_access import WORKFLOW
+from tests.cluster.test_k8s_native import HEAD
 
 SECRET = """
 apiVersion: v1
@@ -62,3 +65,57 @@ def test_files_go_from_pod_to_pod_through_s3(
     assert workflow["status"]["phase"] == "Succeeded", workflow["status"]
     keys = re.findall("<Key>([^<]+)</Key>", ask(endpoint, "GET"))
     assert [key.rpartition("/")[2] for key in keys] == ["a.tgz"]
+
+
+CLAIMED = """
+  entrypoint: main
+  volumeClaimTemplates:
+  - metadata: {name: work}
+    spec:
+      accessModes: [ReadWriteOnce]
+      storageClassName: CLASS
+      resources: {requests: {storage: 1Mi}}
+  templates:
+  - name: main
+    steps:
+    - - {name: write, template: do, arguments: {parameters: [{name: c, value: "echo hi > /w/f"}]}}
+    - - {name: read, template: do, arguments: {parameters: [{name: c, value: "grep hi /w/f"}]}}
+  - name: do
+    inputs: {parameters: [{name: c}]}
+    container:
+      image: "alpine:3.23"
+      command: [sh, -c, "{{inputs.parameters.c}}"]
+      volumeMounts: [{name: work, mountPath: /w}]
+"""
+
+
+@pytest.fixture
+def volume(cluster: ControlPlane, tmp_path: Path) -> Iterator[str]:
+    """Give a class of storage with one volume: a folder of the node."""
+    name = f"class-{os.urandom(4).hex()}"
+    place = tmp_path / "volume"
+    place.mkdir(mode=0o777)
+    spec = {
+        "capacity": {"storage": "1Mi"},
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": name,
+        "hostPath": {"path": str(place)},
+    }
+    cluster.api.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+    )
+    yield name
+    cluster.api.call("DELETE", f"/api/v1/persistentvolumes/{name}")
+
+
+def test_claims_of_a_workflow_go_when_it_has_succeeded(helm: Helm, volume: str) -> None:
+    workflow = helm.run(HEAD + CLAIMED.replace("CLASS", volume))
+
+    assert workflow["status"]["phase"] == "Succeeded", workflow["status"]
+    path = f"/api/v1/namespaces/{helm.namespace}/persistentvolumeclaims"
+    helm.until(lambda: not helm.api.call("GET", path)["items"], "the end of the claim")

@@ -38,7 +38,7 @@ def test_a_person_signs_in_with_a_provider_and_out_again(browser: Any, server: A
 
         window.heading("Workflows")
         assert window.page.url.endswith("/workflows?status=failed")
-        window.button("Account").click()
+        window.button("Account and time zone").click()
         window.sees("jason@argo.example")
         window.page.get_by_role("menuitem", name="Sign out").click()
         window.page.get_by_role("textbox", name="Token").wait_for()

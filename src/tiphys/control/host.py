@@ -25,6 +25,7 @@ from tiphys.config import Config, SchedulerSettings
 from tiphys.control.abroad import Abroad
 from tiphys.control.artifact import Artifacts
 from tiphys.control.choice import FELL_BACK, choose
+from tiphys.control.claims import Claims
 from tiphys.control.cluster_queue import ClusterQueues
 from tiphys.control.door import Handler
 from tiphys.control.flowchoice import settle_controller
@@ -131,6 +132,7 @@ class Host:
         self._leftovers = Leftovers(data, ledger.store, control.ended, control.clear)
         control.show_to(self._leftovers)
         self.cluster_queues: ClusterQueues | None = None
+        self.claims: Claims | None = None
         self._loop: asyncio.Task[None] | None = None
 
     @property
@@ -277,6 +279,8 @@ class Host:
         """Stop turning and let go; tasks keep running."""
         if self._loop is not None:
             await self._leftovers.close()
+            if self.claims is not None:
+                await self.claims.close()
             await self.garbage.close()
             self._loop.cancel()
             with suppress(asyncio.CancelledError):

@@ -92,6 +92,8 @@ async def _run_here(order: _Order) -> list[Finished]:
         host.keep_secrets(order.library.secrets.values())
         runs = [host.submit(each, order.library) for each in order.submissions]
         watcher.uids.update(run.uid for run in runs)
+        if not order.config.store.url:
+            host.ledger.write_here()
         return await _host(host, runs, watcher)
 
 

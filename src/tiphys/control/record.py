@@ -39,11 +39,12 @@ _decode_outputs = msgspec.json.Decoder(model.Outputs).decode
 
 
 class Ledger:
-    """The store as the loop sees it. All writes go through its one thread."""
+    """The store as the loop sees it. All writes go through one thread."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
+        self._beside = True
         self._memos: dict[tuple[str, str, str], tuple[model.Outputs | None, float]] = {}
         self._new_memos: list[MemoRow] = []
         self._submitted: list[WorkflowRow] = []
@@ -152,7 +153,14 @@ class Ledger:
             self.say("the store is back")
         self.away = error
 
+    def write_here(self) -> None:
+        """Write in the loop's own thread from now on: for a loop that serves nobody else, and a
+        store that is on this machine, two changes of threads a turn are for nothing."""
+        self._beside = False
+
     async def _in_thread(self, work: Callable[[], T]) -> T:
+        if not self._beside:
+            return work()
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def save_memo(self, run: Run, command: cm.SaveMemo, now: float) -> None:

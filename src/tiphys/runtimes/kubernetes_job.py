@@ -92,11 +92,10 @@ class Clerk:
             },
         }
         deadline = self._deadline(order)
-        if deadline and not task.gates:
-            spec["activeDeadlineSeconds"] = deadline
-        elif deadline:
-            # The Job's clock runs while its pod waits at a gate; the pod's own does not.
-            spec["template"]["spec"]["activeDeadlineSeconds"] = deadline
+        if deadline:
+            # A Job's clock runs while its pod waits at a gate; a pod's own does not.
+            holder = spec["template"]["spec"] if _waits_untimed(task) else spec
+            holder["activeDeadlineSeconds"] = deadline
         return {
             "apiVersion": "batch/v1",
             "kind": "Job",
@@ -216,6 +215,13 @@ _RULES: list[Json] = [
     },
     {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}},
 ]
+
+
+def _waits_untimed(task: Task) -> bool:
+    """Whether the time at a gate does not count: not where the deadline is an instant."""
+    own = task.template.active_deadline_seconds
+    relative = task.deadline is None or (own is not None and task.deadline == float(own))
+    return bool(task.gates) and relative
 
 
 def job_name(task: Task) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tiphys.errors import RuntimeFailure
 from tiphys.ports import Task
 from tiphys.runtimes.config import ImageCommand, LocalConfig
+from tiphys.runtimes.kubernetes_attempt import PodAttempt
 from tiphys.runtimes.kubernetes_condition import holds
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.runtimes.kubernetes_job import Clerk, Order, job_name, wanted_paths
@@ -67,6 +69,52 @@ def test_a_template_with_retries_and_a_deadline_rules_itself() -> None:
 
     assert made["spec"]["backoffLimit"] == 0
     assert made["spec"]["activeDeadlineSeconds"] == 13
+
+
+def test_a_gated_pod_keeps_its_own_time_so_that_waiting_does_not_count() -> None:
+    made = job(model.Template(container=MAIN), gates=("example.com/gate",))
+
+    pod = made["spec"]["template"]["spec"]
+    assert pod["schedulingGates"] == [{"name": "example.com/gate"}]
+    assert pod["activeDeadlineSeconds"] == 3600
+    assert "activeDeadlineSeconds" not in made["spec"]
+
+
+def test_a_deadline_that_is_an_instant_holds_also_at_a_gate() -> None:
+    template = model.Template(container=MAIN, active_deadline_seconds="60")
+
+    short = job(template, gates=("g",), deadline=20.0)
+    own = job(template, gates=("g",), deadline=60.0)
+
+    assert short["spec"]["activeDeadlineSeconds"] == 20
+    assert own["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 60
+
+
+def test_a_job_that_others_start_has_their_labels_and_its_pod_has_not() -> None:
+    made = job(model.Template(container=MAIN), job_labels={"queue": "q"})
+
+    assert made["metadata"]["labels"]["queue"] == "q"
+    assert "queue" not in made["spec"]["template"]["metadata"]["labels"]
+
+
+def test_a_job_that_waits_suspended_for_others_has_not_been_stopped(tmp_path: Path) -> None:
+    template = model.Template(container=MAIN)
+    waits = PodAttempt(task(template, job_labels={"queue": "q"}), template, tmp_path, "n")
+
+    assert waits.waits_suspended
+    waits.started = True
+    assert not waits.waits_suspended
+    assert not PodAttempt(task(template), template, tmp_path, "n").waits_suspended
+
+
+def test_a_pod_that_ran_out_of_its_own_time_ended_by_its_deadline(tmp_path: Path) -> None:
+    template = model.Template(container=MAIN)
+    attempt = PodAttempt(task(template, gates=("g",)), template, tmp_path, "n")
+    meta = {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    status = {"phase": "Failed", "reason": "DeadlineExceeded"}
+    attempt.pods["p"] = {"metadata": meta, "spec": {}, "status": status}
+
+    assert attempt.reason() == "deadline"
 
 
 def test_a_daemon_has_no_deadline() -> None:
