@@ -21,6 +21,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import yaml
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.cluster.helm import Helm
@@ -53,6 +55,7 @@ def measure_ours(plane: ControlPlane, namespace: str, text: str) -> float:
     """Run the command to its end; give the seconds."""
     with tempfile.TemporaryDirectory() as folder, Helm(Path(folder), plane, namespace) as helm:
         begun = time.monotonic()
+        helm.limit = LIMIT
         done = helm("run", "--scheduler", "k8s-native", "-o", "json", helm.write(text))
         spent = time.monotonic() - begun
         if done.returncode:
@@ -62,8 +65,6 @@ def measure_ours(plane: ControlPlane, namespace: str, text: str) -> float:
 
 def measure_argo(plane: ControlPlane, namespace: str, text: str) -> float:
     """Hand the workflow to Argo's controller and follow it to its end; give the seconds."""
-    import yaml
-
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}
     plane.api.apply({**account, "metadata": {"name": SERVICE_ACCOUNT, "namespace": namespace}})
     path = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/workflows"
@@ -94,14 +95,16 @@ def measure(plane: ControlPlane, engine: str, count: int) -> float:
     namespace = f"bench-{os.urandom(3).hex()}"
     thing = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     plane.api.apply(thing)
+    load = os.getloadavg()[0]
     try:
         spent = ENGINES[engine](plane, namespace, WORKFLOW.replace("COUNT", str(count)))
+        rate = count / spent
+        told = f"{NAMES[engine]:20} {count} nodes in {spent:.1f} s: {rate:.1f} nodes/s"
+        print(f"{told} (load {load:.1f} before)", flush=True)
+        return rate
     finally:
         plane.api.call("DELETE", f"/api/v1/namespaces/{namespace}")
         _until_gone(plane, namespace)
-    rate = count / spent
-    print(f"{NAMES[engine]:20} {count} nodes in {spent:.1f} s: {rate:.1f} nodes/s", flush=True)
-    return rate
 
 
 def _until_gone(plane: ControlPlane, namespace: str) -> None:

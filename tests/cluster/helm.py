@@ -32,6 +32,8 @@ class Helm:
         self.folder, self.api, self.namespace = folder, cluster.api, namespace
         self.configure(str(cluster.kubeconfig))
         self._processes: list[subprocess.Popen[str]] = []
+        self.limit = LIMIT
+        """Seconds that a command may take."""
 
     def configure(self, kubeconfig: str, more: str = "") -> None:
         """Write the settings."""
@@ -71,7 +73,7 @@ class Helm:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=LIMIT,
+            timeout=self.limit,
             check=False,
         )
 

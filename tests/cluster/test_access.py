@@ -11,7 +11,7 @@ import yaml
 from tests.cluster.helm import Helm
 from tests.cluster.rig.api import Api, ApiError
 from tests.cluster.rig.plane import ControlPlane
-from tests.cluster.test_k8s_native import HEAD
+from tests.cluster.test_k8s_native import HEAD, SLEEPER, single
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOW = (
@@ -50,18 +50,81 @@ def token(helm: Helm, cluster: ControlPlane) -> str:
     return str(cluster.api.call("POST", path, request)["status"]["token"])
 
 
-def test_a_workflow_with_large_files_runs_under_the_shipped_role(
-    helm: Helm, cluster: ControlPlane, token: str
-) -> None:
+@pytest.fixture
+def bound(helm: Helm, cluster: ControlPlane, token: str) -> Helm:
+    """Give a ``tiphys`` that is nobody but that service account."""
     config = json.loads(cluster.kubeconfig.read_text())
     config["users"][0]["user"]["token"] = token
     path = helm.folder / "kubeconfig"
     path.write_text(json.dumps(config))
     helm.configure(str(path))
+    return helm
 
-    workflow = helm.run(WORKFLOW)
+
+def test_a_workflow_with_large_files_runs_under_the_shipped_role(bound: Helm) -> None:
+    workflow = bound.run(WORKFLOW)
 
     assert workflow["status"]["phase"] == "Succeeded", workflow["status"]
+
+
+def test_a_workflow_is_ended_under_the_shipped_role(bound: Helm) -> None:
+    words = ["run", "--name", "sleeper", "--scheduler", "k8s-native", bound.write(SLEEPER)]
+    process = bound.begin(*words)
+    bound.until_running()
+
+    assert bound("terminate", "sleeper").returncode == 0
+    process.communicate(timeout=200)
+
+    bound.until(lambda: not bound.jobs(), "the end of the Job")
+
+
+def test_claims_are_made_and_removed_under_the_shipped_role(bound: Helm) -> None:
+    claims = """
+  volumeClaimGC: {strategy: OnWorkflowCompletion}
+  volumeClaimTemplates:
+  - metadata: {name: work}
+    spec:
+      accessModes: [ReadWriteOnce]
+      storageClassName: nobody-has-it
+      resources: {requests: {storage: 1Mi}}
+"""
+    more = "    activeDeadlineSeconds: 5\n" + claims.lstrip("\n")
+    mounts = ", volumeMounts: [{name: work, mountPath: /w}]"
+    text = single(["true"], more).replace('["true"]', f'["true"]{mounts}')
+
+    workflow = bound.run(text)
+
+    # Nobody gives such a volume: the task ends by its deadline, and the claim goes with it.
+    assert "longer than the specified deadline" in workflow["status"]["message"]
+    path = f"/api/v1/namespaces/{bound.namespace}/persistentvolumeclaims"
+    bound.until(lambda: not bound.api.call("GET", path)["items"], "the end of the claim")
+
+
+def test_a_workflow_is_handed_to_argo_under_the_shipped_role(
+    argo: ControlPlane, bound: Helm
+) -> None:
+    workflow = bound.run(single(["true"]), scheduler="argo-default")
+
+    assert workflow["status"]["phase"] == "Succeeded", workflow["status"]
+
+
+def test_the_shipped_role_is_all_that_its_account_may_do(helm: Helm, token: str) -> None:
+    things = list(yaml.safe_load_all((ROOT / "deploy/kubernetes/rbac.yaml").read_text()))
+    rules = next(t for t in things if (t["kind"], t["metadata"]["name"]) == ("Role", "tiphys"))
+    granted = {
+        (group, name, verb)
+        for rule in rules["rules"]
+        for group in rule["apiGroups"]
+        for name in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+    assert not {one for one in granted if "*" in one}
+    assert not {one for one in granted if one[1] in ("secrets", "nodes", "roles", "namespaces")}
+    assert not {one for one in granted if one[1] == "pods" and one[2] not in READING}
+
+
+READING = {"get", "list", "watch"}
 
 
 def test_the_shipped_role_ends_at_its_namespace(cluster: ControlPlane, token: str) -> None:

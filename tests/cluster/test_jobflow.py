@@ -210,6 +210,21 @@ def test_a_policy_that_upstream_hangs_on_fails_the_flow_once_its_siblings_have_e
     assert sorted(status["conditions"]) == ["aborted-bad", "aborted-beside"]
 
 
+def test_a_retried_flow_runs_what_had_failed_as_a_new_job_and_nothing_else(
+    played: Played,
+) -> None:
+    helm = played.helm
+    assert helm("retry", "aborted").returncode == 0
+    done = helm("wait", "aborted")
+
+    jobs = {each["metadata"]["name"]: each["metadata"]["uid"] for each in things(helm, "jobs")}
+    before = {name: each["metadata"]["uid"] for name, each in played.jobs.items()}
+    assert done.returncode == 1, done.stderr
+    assert jobs["aborted-bad"] != before["aborted-bad"]
+    assert jobs["aborted-beside"] == before["aborted-beside"]
+    assert helm.get("aborted")["status"]["terminatedJobs"] == ["aborted-bad"]
+
+
 def test_a_job_is_submitted_as_it_is_and_its_policies_are_volcanos(played: Played) -> None:
     found, made = played.found["single"], played.jobs["single"]
 
@@ -237,13 +252,13 @@ def crater(
 
 def test_jobs_go_after_success_where_the_flow_says_so(crater: Helm) -> None:
     always = {"steps": {"only": {"when": "1 == 1"}}}
+    plain = flow("plain", [step("only")], jobRetainPolicy="delete")
+    driven = flow("driven", [step("only")], always, jobRetainPolicy="delete")
 
-    for each in (flow("plain", [step("only")]), flow("driven", [step("only")], always)):
-        each["spec"]["jobRetainPolicy"] = "delete"
-        status = crater.run(text([each, one("only", "true")]), scheduler="volcano")["status"]
+    found = crater.run(text([plain, driven, one("only", "true")]), scheduler="volcano")["items"]
 
-        assert status["state"] == {"phase": "Succeed"}
-        crater.until(lambda: not things(crater, "jobs"), "the end of the Jobs")
+    assert [each["status"]["state"] for each in found] == [{"phase": "Succeed"}] * 2
+    crater.until(lambda: not things(crater, "jobs"), "the end of the Jobs")
 
 
 def test_a_killed_tiphys_finds_its_jobs_and_can_end_them(
@@ -260,6 +275,8 @@ def test_a_killed_tiphys_finds_its_jobs_and_can_end_them(
     process = crater.begin("run", "--scheduler", "volcano", crater.write(text(documents)))
     crater.until_running(2)
     crater.kill(process)
+    for mark in (crater.folder / "data" / "attempts").rglob("made"):
+        mark.unlink()  # As if it had died between the making and the note of it.
     (crater.folder / "data" / "door").unlink(missing_ok=True)
 
     process = crater.begin("watch", "plain", "driven")

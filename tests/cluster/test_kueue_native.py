@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cluster.dock import GPU, Dock, is_true, layers
+from tests.cluster.dock import GPU, Dock, Json, is_true, layers
 from tests.cluster.helm import Helm
 from tests.cluster.rig.plane import ControlPlane
 from tiphys.kueue import label
@@ -70,9 +71,9 @@ def flow(
     return yaml.safe_dump(thing)
 
 
-def begin(helm: Helm, text: str, name: str = "native") -> None:
+def begin(helm: Helm, text: str, name: str = "native") -> subprocess.Popen[str]:
     """Start a workflow in the background."""
-    helm.begin("run", "--scheduler", "k8s-native", helm.write(text, f"{name}.yaml"))
+    return helm.begin("run", "--scheduler", "k8s-native", helm.write(text, f"{name}.yaml"))
 
 
 def phase(helm: Helm, name: str = "native") -> str:
@@ -80,6 +81,14 @@ def phase(helm: Helm, name: str = "native") -> str:
     if done.returncode:
         return ""
     return str(json.loads(done.stdout)["status"].get("phase", ""))
+
+
+def owner(dock: Dock) -> Json:
+    """Give the object that stands for the only workflow."""
+    path = f"/api/v1/namespaces/{dock.namespace}/configmaps?labelSelector={label.QUEUE}"
+    (found,) = dock.api.call("GET", path)["items"]
+    thing: Json = found
+    return thing
 
 
 def settled(dock: Dock, count: int) -> None:
@@ -100,6 +109,7 @@ def test_layers_of_our_own_engine_start_whole_and_where_their_flavor_says(
     begin(helm, flow([2, 2]))
     dock.until(lambda: layers(dock.workloads()) == {"native[0]": 2}, "one Workload for two")
     assert len(dock.gated()) == 2
+    assert "waits for Kueue" in helm("explain", "native").stdout
 
     dock.queue({GPU: 2}, labels=place, tolerations=[toleration])
     dock.until(lambda: phase(helm) == "Succeeded", "both layers")
@@ -144,15 +154,21 @@ def again(dock: Dock, before: set[str]) -> int:
     )
 
 
-def test_a_workflow_of_our_engine_as_unit_waits_suspended(dock: Dock, helm: Helm) -> None:
+def test_a_workflow_of_our_engine_as_unit_waits_suspended_and_outlives_us(
+    dock: Dock, helm: Helm
+) -> None:
     dock.queue({GPU: 1})
     dock.start()
     needs = {label.MAX_RESOURCES: json.dumps({GPU: 2})}
-    begin(helm, flow([2, 2], unit="workflow", notes=needs))
+    process = begin(helm, flow([2, 2], unit="workflow", notes=needs))
     dock.until(lambda: len(dock.workloads()) == 1, "its Workload")
     dock.until(lambda: helm.get("native")["spec"].get("suspend"), "its suspension")
+    dock.until(lambda: owner(dock)["data"].get("held") == "true", "its word on it")
 
+    helm.kill(process)
     dock.queue({GPU: 2})
+    dock.until(lambda: owner(dock)["data"]["suspend"] == "false", "its admission")
+    helm.begin("wait", "native")
     dock.until(lambda: phase(helm) == "Succeeded", "its end")
 
     settled(dock, 1)

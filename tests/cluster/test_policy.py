@@ -35,7 +35,7 @@ LIMITS = {
     "maxMemory": POLICY.max_limits["memory"],
 }
 MODEST: dict[str, Any] = {"limits": {"cpu": "500m", "memory": "64Mi"}}
-CASES = {
+CASES: dict[str, dict[str, Any]] = {
     "modest": {},
     "at the limit": {"resources": {"limits": {"cpu": "2000m", "memory": "1024Mi"}}},
     "privileged": {"securityContext": {"privileged": True}},
@@ -83,7 +83,7 @@ def rendered(name: str, namespace: str) -> dict[str, Any]:
     )
     clerk = Clerk("me", KubernetesConfig(), LocalConfig())
     job = clerk.write(Order(task=task, template=template, files="x"))
-    made = copy.deepcopy(job["spec"]["template"])
+    made: dict[str, Any] = copy.deepcopy(job["spec"]["template"])
     made |= {"apiVersion": "v1", "kind": "Pod"}
     made["metadata"]["name"] = "case"
     return made

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.api_server import ADMIN, Answer, ApiServer, flow, shell, steps
+from tests.chaos.disk import fill, small_disk, why_not
+from tests.contract.api_server import ADMIN, PATIENCE, Answer, ApiServer, flow, shell, steps
 
+NO_DISK = why_not()
 WORKFLOW = "wf-00000000-0000-4000-8000-000000000000"
 
 
@@ -143,6 +147,40 @@ def test_a_bad_project_id_is_refused(server: ApiServer) -> None:
 )
 def test_texts_that_cannot_be_used(server: ApiServer, text: str, expected: tuple[int, str]) -> None:
     assert outcome(submitted(server, text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("{{=1 +}}", "expression_error"), (f"{{{{={'(' * 5000}1{')' * 5000}}}}}", "expression_limit")],
+)
+def test_an_expression_that_cannot_be_read_is_told_with_its_place(
+    server: ApiServer, text: str, code: str
+) -> None:
+    answer = submitted(server, flow("true").replace('"true"', json.dumps(text)))
+
+    assert outcome(answer) == (422, code)
+    assert answer.body["error"]["errors"][0]["path"].startswith("spec.templates[0]")
+
+
+@pytest.mark.skipif(bool(NO_DISK), reason=NO_DISK)
+def test_without_room_on_the_disk_nothing_is_taken_until_there_is_some(tmp_path: Path) -> None:
+    try:
+        with small_disk(tmp_path / "data", megabytes=32), ApiServer(tmp_path) as server:
+            ballast = fill(server.data)
+            refused = submitted(server, flow("true"))
+            ballast.unlink()
+            end = time.monotonic() + PATIENCE
+            # The loop tries again a moment later, and takes nothing before.
+            while (taken := submitted(server, flow("true"))).status == 507:
+                assert time.monotonic() < end
+                time.sleep(0.1)
+            server.wait(taken.data["id"])
+    except OSError as error:
+        pytest.skip(f"no disk can be mounted here: {error}")
+
+    assert outcome(refused) == (507, "storage_full")
+    assert refused.headers["retry-after"]
+    assert taken.status == 201
 
 
 def test_an_alias_bomb_is_refused(server: ApiServer) -> None:

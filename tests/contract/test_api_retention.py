@@ -47,11 +47,11 @@ def with_ttl(text: str, **seconds: int) -> str:
 
 def test_a_workflow_is_forgotten_when_its_own_time_has_come(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
-        soon = server.submit(with_ttl(flow("true"), secondsAfterSuccess=0))
-        late = server.submit(with_ttl(flow("true"), secondsAfterSuccess=3600))
-        never = server.submit(with_ttl(flow("true"), secondsAfterFailure=0))
+        soon = server.submit(with_ttl(flow("echo hi"), secondsAfterSuccess=0))
+        late = server.submit(with_ttl(flow("echo hi"), secondsAfterSuccess=3600))
+        never = server.submit(with_ttl(flow("echo hi"), secondsAfterFailure=0))
         failed = server.submit(with_ttl(flow("false"), secondsAfterCompletion=0))
-        kept = server.submit(flow("true"))
+        kept = server.submit(flow("echo hi"))
         for each in (late, never, kept):
             server.wait(each)
 
@@ -123,12 +123,14 @@ def test_logs_that_were_archived_are_read_once_their_files_are_gone(tmp_path: Pa
         made = server.submit(json.dumps(text))
         node = server.wait(made)["nodes"][-1]["id"]
         folder = server.data / "attempts" / made.removeprefix("wf-")
+        before = folder.is_dir()
 
         server.restart()
         wait_for(lambda: not folder.exists(), "the end of the logs")
         output = server.get(f"/workflows/{made}/nodes/{node}/output").data
         lines = server.get(f"/workflows/{made}/nodes/{node}/logs").raw.splitlines()
 
+        assert before
         assert (output["stdout"], output["exit_code"]) == ("hello\nworld\n", 0)
         assert [json.loads(line)["text"] for line in lines] == ["hello", "world"]
 

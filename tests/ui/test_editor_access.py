@@ -106,13 +106,13 @@ def test_no_window_is_too_small_for_the_pages(windows: Any, width: int, height: 
     bench.node("plan")
     bench.settle()
     assert not window.overflows()
-    window.picture(f"editor-{width}")
+    window.picture_both(f"editor-{width}")
 
     window.go("/submit?example=diamond")
     window.button("Simulate").click()
     window.sees("for 8 tasks", exact=False)
     assert not window.overflows()
-    window.picture(f"submit-{width}")
+    window.picture_both(f"submit-{width}")
 
 
 def test_a_small_window_shows_one_side_at_a_time(windows: Any) -> None:

@@ -28,9 +28,15 @@ def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
             yield made
 
 
+def _is_elsewhere(address: str) -> bool:
+    return not address.startswith("http://127.0.0.1:")
+
+
 def test_a_person_signs_in_with_a_provider_and_out_again(browser: Any, server: ApiServer) -> None:
     with open_window(browser, server, token=None) as window:
-        window.forgiven = ("401",)  # Nobody is signed in yet, and again at the end.
+        # Nobody is signed in at first; the provider's page asks for its looks elsewhere.
+        window.forgiven = ("401", "net::ERR_FAILED")
+        window.page.route(_is_elsewhere, lambda route: route.abort())
         window.go("/workflows?status=failed")
         window.page.get_by_role("link", name="Sign in with").click()
         window.page.get_by_role("textbox").fill("jason")
@@ -41,4 +47,6 @@ def test_a_person_signs_in_with_a_provider_and_out_again(browser: Any, server: A
         window.button("Account and time zone").click()
         window.sees("jason@argo.example")
         window.page.get_by_role("menuitem", name="Sign out").click()
+        window.page.wait_for_url("**/end_session?**")
+        window.go("/")
         window.page.get_by_role("textbox", name="Token").wait_for()

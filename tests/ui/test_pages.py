@@ -109,7 +109,7 @@ def test_no_page_is_wider_than_the_window(windows: Any, places: dict[str, str], 
 
     for name in places:
         _open(window, places, name)
-        window.picture(f"{name}-{width}")
+        window.picture_both(f"{name}-{width}")
         if window.overflows():
             wide.append(name)
 

@@ -92,10 +92,20 @@ class Window:
         ]
 
     def picture(self, name: str) -> None:
-        """Take a picture; kept in docs/ui where TIPHYS_SCREENSHOTS is set."""
-        if os.environ.get("TIPHYS_SCREENSHOTS"):
-            PICTURES.mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
+        """Take a picture where TIPHYS_SCREENSHOTS is set: 1 for docs/ui, or another folder."""
+        wanted = os.environ.get("TIPHYS_SCREENSHOTS")
+        if wanted:
+            folder = PICTURES if wanted == "1" else Path(wanted)
+            folder.mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=folder / f"{name}.png", animations="disabled")
+
+    def picture_both(self, name: str) -> None:
+        """Take a picture, and one in the dark beside it where they go to another folder."""
+        self.picture(name)
+        if os.environ.get("TIPHYS_SCREENSHOTS", "1") != "1":
+            self.page.emulate_media(color_scheme="dark")
+            self.picture(f"{name}-dark")
+            self.page.emulate_media(color_scheme="light")
 
 
 def _fetch_beside(route: Any) -> None:

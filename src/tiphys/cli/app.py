@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, Entry] = {
     "cron": Entry("cron", "Show and change workflows that run by schedule."),
     "template": Entry("template", "Show and change templates that workflows refer to."),
     "queue": Entry("queue", "Show and change the queues that workflows wait in."),
+    "launch": Entry("launch", "Run a command as one job or a gang."),
     "kueue": Entry("kueue", "Have Kueue admit workflows of a cluster, layer by layer."),
     "token": Entry("token", "Make, list and revoke tokens of the server."),
     "project": Entry("project", "Make, list and remove projects of the server."),

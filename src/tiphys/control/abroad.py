@@ -108,6 +108,10 @@ def _end_the_rest(run: Run, news: Mirrored) -> None:
         if not node.ended:
             node.phase, node.message = Phase.ERROR, news.message
             node.finished_at = news.finished_at
+            if node.ours.job is not None:
+                from tiphys.engine.jobleaf import give_up  # noqa: PLC0415 - few runs have one
+
+                give_up(node, news.at)
             run.changed[node.id] = node
 
 

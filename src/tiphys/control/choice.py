@@ -13,6 +13,8 @@ import msgspec
 
 from tiphys.config import SchedulerSettings
 from tiphys.ports import LOCAL, SCHEDULER_LABEL, VOLCANO
+from tiphys.scheduling.queue_manifest import DEFAULT_CLASS
+from tiphys.scheduling.work import PRIORITY_CLASSES
 from tiphys.spec import model
 
 ASKED = "tiphys.dev/asked-scheduler"
@@ -23,6 +25,9 @@ _WHY = (
     "Volcano is off (scheduler.volcano.enabled, ENABLE_VOLCANO_SCHEDULER):"
     " it runs on this machine, in the default queue"
 )
+_CLASS = "tiphys.dev/priority-class"
+_CLASSES = {number: name for name, number in PRIORITY_CLASSES.items() if name != DEFAULT_CLASS}
+"""A normal priority is that of work which names no class."""
 replace = msgspec.structs.replace
 
 
@@ -42,6 +47,22 @@ def choose(workflow: model.Workflow, settings: SchedulerSettings) -> tuple[model
         return workflow, why
     changed = replace(meta, labels=labels, annotations=annotations)
     return replace(workflow, metadata=changed), why
+
+
+def classed(
+    spec: model.WorkflowSpec, workflow: model.Workflow, settings: SchedulerSettings
+) -> model.WorkflowSpec:
+    """Give work for Volcano the priority class of its priority, where there are such classes.
+
+    Volcano knows classes, and no numbers of ours; those that ship are made when they are absent.
+    """
+    labels = workflow.metadata.labels
+    if labels.get(SCHEDULER_LABEL) != VOLCANO or not settings.volcano.presets:
+        return spec
+    named = labels.get(_CLASS, "") or _CLASSES.get(spec.priority or 0, "")
+    if spec.pod_priority_class_name or named not in _CLASSES.values():
+        return spec
+    return replace(spec, pod_priority_class_name=named)
 
 
 def has_fallen_back(annotations: Mapping[str, str]) -> bool:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LAST_WORDS = 10.0
 """Seconds for deletions when the host goes."""
 ALWAYS = "OnWorkflowCompletion"
+_GUARD = "kubernetes.io/pvc-protection"
 
 
 def goes(run: Run) -> bool:
@@ -119,5 +120,14 @@ async def _delete(client: Client, path: str, uid: str) -> None:
         if error.status == 404:
             return
         raise
-    if (found["metadata"].get("labels") or {}).get("workflow-id") == uid:
-        await client.delete(path)
+    if (found["metadata"].get("labels") or {}).get("workflow-id") != uid:
+        return
+    await client.delete(path)
+    # Kubernetes keeps a claim as long as pods name it, also those that have ended. Nothing of the
+    # workflow runs any more, and its pods stay for an hour: so the guard is taken off.
+    others = [each for each in found["metadata"].get("finalizers") or () if each != _GUARD]
+    try:
+        await client.patch(path, {"metadata": {"finalizers": others}})
+    except ClusterError as error:
+        if error.status != 404:
+            raise

@@ -145,7 +145,7 @@ def _own_reason(run: Run, node: Node, holders: Holders) -> Reason | None:
         return Paused(node.ours.wake_at)
     if node.type is NodeType.RETRY and node.ours.wake_at is not None:
         return BackingOff(node.ours.wake_at)
-    if node.type is NodeType.POD and node.phase is Phase.PENDING:
+    if node.type in (NodeType.POD, NodeType.JOB) and node.phase is Phase.PENDING:
         return Starting() if node.ours.admitted else None
     return None
 

@@ -24,7 +24,7 @@ import msgspec
 from tiphys.config import Config, SchedulerSettings
 from tiphys.control.abroad import Abroad
 from tiphys.control.artifact import Artifacts
-from tiphys.control.choice import FELL_BACK, choose
+from tiphys.control.choice import FELL_BACK, choose, classed
 from tiphys.control.claims import Claims
 from tiphys.control.cluster_queue import ClusterQueues
 from tiphys.control.door import Handler
@@ -166,7 +166,8 @@ class Host:
         now = self.clock.now()
         workflow, fallen = choose(submission.workflow, self.schedulers)
         workflow = settle_controller(workflow, self.cluster_namespace)
-        run = begin(workflow, submission.spec, library, uid=str(uuid.uuid4()), created_at=now)
+        spec = classed(submission.spec, workflow, self.schedulers)
+        run = begin(workflow, spec, library, uid=str(uuid.uuid4()), created_at=now)
         row = row_of(run, manifest=workflow, library=freeze(library), source=submission.source)
         self._ledger.submit(row)
         if fallen:

@@ -12,19 +12,13 @@ import asyncio
 import os
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tiphys.dispatch.volcano_making import Maker, deleted
 from tiphys.dispatch.volcano_mirror import FlowMirror, is_over
-from tiphys.dispatch.volcano_object import (
-    covers,
-    drops_jobs,
-    flows_path,
-    owned_by,
-    templates_path,
-    write_flow,
-    write_templates,
-)
+from tiphys.dispatch.volcano_object import drops_jobs, flows_path
 from tiphys.engine.event import JobSeen
 from tiphys.engine.node import Node, Phase
 from tiphys.errors import ClusterError, TiphysError
@@ -33,7 +27,7 @@ from tiphys.kube.access import find_access
 from tiphys.kube.client import FOREVER, MERGE, Client
 from tiphys.ports import Dispatch, Instruction, Mirrored, MirrorSink
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
-from tiphys.runtimes.kubernetes_job import OWNER, owner_of
+from tiphys.runtimes.kubernetes_job import owner_of
 from tiphys.runtimes.volcano_crew import Crew
 from tiphys.runtimes.volcano_lookout import VolcanoLookout, is_of
 from tiphys.runtimes.volcano_object import JOB_NAME, WORKFLOW_ID, vcjobs_path
@@ -141,7 +135,8 @@ class VolcanoDispatcher:
             client, lookout = self._connect()
             await lookout.watch(entry.namespace)
             async with self._making:
-                entry.flow = await self._create(client, entry)
+                maker = Maker(client, entry.namespace, owner_of(self._data), self._config.policy)
+                entry.flow = await maker.make(entry.order, partial(self._is_used, entry))
         except (TiphysError, OSError) as error:
             self._give_up(entry, str(error))
             return
@@ -156,67 +151,12 @@ class VolcanoDispatcher:
             await self._halt(entry)
         self._look(entry)
 
-    async def _create(self, client: Client, entry: _Entry) -> Json:
-        order, owner = entry.order, owner_of(self._data)
-        path = flows_path(entry.namespace)
-        templates = write_templates(order, entry.namespace, owner)
-        if not order.known:
-            for template in templates:
-                await self._ensure(client, entry, template)
-            flow = write_flow(order, entry.namespace, owner)
-            with suppress_conflict():
-                await client.create(path, flow, patience=FOREVER)
-        try:
-            found = await client.get(f"{path}/{order.name}", patience=FOREVER)
-        except ClusterError as error:
-            if error.status != 404:
-                raise
-            raise ClusterError(_deleted(order.name)) from error
-        if (found["metadata"].get("labels") or {}).get(WORKFLOW_ID) != order.uid:
-            raise ClusterError(f"a JobFlow {order.name} exists on the cluster and is not ours")
-        for template in templates:
-            await self._own(client, template, found)
-        return found
-
-    async def _ensure(self, client: Client, entry: _Entry, template: Json) -> None:
-        """Make a JobTemplate; one that is there is used if it says the same."""
-        meta, collection = template["metadata"], templates_path(entry.namespace)
-        with suppress_conflict():
-            await client.create(collection, template, patience=FOREVER)
-            return
-        path = f"{collection}/{meta['name']}"
-        found = await client.get(path, patience=FOREVER)
-        if covers(found["spec"], template["spec"]):
-            return
-        ours = (found["metadata"].get("labels") or {}).get(OWNER) == meta["labels"][OWNER]
-        if not ours or self._is_used(entry, meta["name"]):
-            raise ClusterError(
-                f"another JobTemplate {meta['name']} exists in namespace {entry.namespace}: "
-                "give the step another name, or run one flow after the other"
-            )
-        kept = {**meta, "resourceVersion": found["metadata"]["resourceVersion"]}
-        kept["ownerReferences"] = found["metadata"].get("ownerReferences") or []
-        await client.call("PUT", path, {**template, "metadata": kept}, patience=FOREVER)
-
     def _is_used(self, entry: _Entry, template: str) -> bool:
         """Whether another flow under way needs a template as it is."""
         others = [each for each in self._entries.values() if each is not entry]
         return any(
             each.namespace == entry.namespace and template in each.mirror.steps for each in others
         )
-
-    async def _own(self, client: Client, template: Json, flow: Json) -> None:
-        """Have a template of ours go with the last flow that uses it."""
-        name = template["metadata"]["name"]
-        path = f"{templates_path(template['metadata']['namespace'])}/{name}"
-        with suppress(ClusterError):
-            found = await client.get(path)
-            owner = template["metadata"]["labels"][OWNER]
-            if (found["metadata"].get("labels") or {}).get(OWNER) == owner:
-                others = found["metadata"].get("ownerReferences") or []
-                if not is_of(found, flow):
-                    change = {"ownerReferences": [*others, owned_by(flow)]}
-                    await client.patch(path, {"metadata": change})
 
     def _give_up(self, entry: _Entry, message: str) -> None:
         if self._entries.pop(entry.order.uid, None) is not None and not self._closed:
@@ -239,7 +179,7 @@ class VolcanoDispatcher:
             return
         entry.flow = flow
         if gone and not entry.concluding:
-            self._give_up(entry, _deleted(entry.order.name))
+            self._give_up(entry, deleted(entry.order.name))
             return
         self._look(entry)
 
@@ -432,7 +372,7 @@ class VolcanoDispatcher:
             given = self._config
             access = find_access(os.environ, kubeconfig=given.kubeconfig, context=given.context)
             self._client = Client(access)
-            flows = (flows_path, f"{OWNER}={owner_of(self._data)}", self._take_flow)
+            flows = (flows_path, WORKFLOW_ID, self._take_flow)
             self._lookout = VolcanoLookout(
                 self._client, self._spawn, self._take_job, self._take_pod, [flows]
             )
@@ -444,17 +384,3 @@ class VolcanoDispatcher:
         task.add_done_callback(self._jobs.discard)
         task.add_done_callback(self._orders.discard)
         return task
-
-
-class suppress_conflict:  # noqa: N801 - reads as a word at the call
-    """Go on where an object of the name is there already."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        return isinstance(error, ClusterError) and error.status == 409
-
-
-def _deleted(name: str) -> str:
-    return f"the JobFlow {name} was deleted from the cluster"

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 MAX_RETRY = 3
 _NEVER = frozenset({"Never"})
+_SCHEDULER, _HERE = "tiphys.dev/scheduler", "local"
 
 
 @dataclass(slots=True, eq=False)
@@ -90,6 +91,9 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
         spec = read_job(template.volcano_job)
     except msgspec.ValidationError as error:
         raise InvalidInputError(f"the Job of template {template.name!r}: {error}") from None
+    if "svc" in spec.plugins and run.workflow.metadata.labels.get(_SCHEDULER, _HERE) != _HERE:
+        # The addresses of replicas are this machine's own.
+        raise InvalidInputError("the plugin svc needs this machine or the scheduler volcano")
     node = run.node_named(call.name)
     if node is None:
         node = add_node(run, call, NodeType.JOB, Phase.PENDING)

@@ -173,9 +173,13 @@ def close(run: Run, node: Node, message: str | None) -> None:
     for pod in frame.pods.values():
         if not pod.ended:
             set_phase(run, pod, Phase.FAILED, message or "ended with its Job")
+    give_up(node, run.now)
+    node.outbound_nodes = tuple(pod.id for pod in frame.pods.values())
+
+
+def give_up(node: Node, at: float) -> None:
+    """Note that nothing more will be heard of a Job: it is over here, whatever it does there."""
     record = node.ours.job
     if record is not None and record.phase not in _ENDED:
-        # It was told to end: that is what it will come to there.
         record.phase = str(JobPhase.TERMINATED)
-        record.history = (*record.history, (record.phase, run.now))[-_MOST_HISTORY:]
-    node.outbound_nodes = tuple(pod.id for pod in frame.pods.values())
+        record.history = (*record.history, (record.phase, at))[-_MOST_HISTORY:]

@@ -134,8 +134,17 @@ class HeldLeaf:
             queue(run, self.node)
 
 
+_SCHEDULER, _ASKED = "tiphys.dev/scheduler", "tiphys.dev/asked-scheduler"
+
+
 def _check_priority_class(run: Run, template: model.Template) -> None:
-    """Refuse a class that nobody declared, as Kubernetes refuses the pod."""
+    """Refuse a class that nobody declared, as Kubernetes refuses the pod.
+
+    Work for a cluster means one of the cluster's, which refuses the pod itself.
+    """
+    meta = run.workflow.metadata
+    if _SCHEDULER in meta.labels or _ASKED in meta.annotations:
+        return
     name = template.priority_class_name or run.spec.pod_priority_class_name
     if name and name not in run.library.priority_classes:
         raise UnresolvedError(

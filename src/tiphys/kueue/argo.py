@@ -2,7 +2,7 @@
 
 Pure. Argo writes a Workflow's status once after each pass, so one state of it shows all pods of
 that pass together: this is what makes groups whole. A pod whose node is not in the status yet waits
-for the next one.
+for the next one, and a layer some of whose pods we have not heard of yet waits for that news.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from typing import Any
 from tiphys.core.name import fnv1a32
 from tiphys.kueue.inject import PAUSE, PODSETS
 from tiphys.kueue.label import COMPONENT, WORKFLOW
-from tiphys.kueue.layer import NO_NODE, Ending, Json, Leaf, Pause, has_finished, node_of
+from tiphys.kueue.layer import (
+    NO_NODE,
+    Ending,
+    Json,
+    Leaf,
+    Pause,
+    has_finished,
+    node_of,
+    whole_layers,
+)
 
 COLLECTION = "/apis/argoproj.io/v1alpha1/workflows"
 ENDED = frozenset({"Succeeded", "Failed", "Error", "Skipped", "Omitted"})
@@ -48,20 +57,22 @@ class ArgoEngine:
         """Tell the leaves whose pods the status knows."""
         tree = Tree(nodes_of(owner.get("status") or {}))
         alive = {node_of(pod): pod for pod in pods if not has_finished(pod)}
+        begun = {node_of(pod) for pod in pods}
+        unborn: set[str] = set()
         found = [_agent_leaf(pod) for node, pod in alive.items() if node.startswith(NO_NODE)]
         for root, attempts in tree.leaves().items():
             node = next((id_ for id_ in reversed(attempts) if id_ in alive), attempts[-1])
-            pod = alive.get(node)
-            found.append(
-                Leaf(
-                    id=root,
-                    layer=tree.layer_of(root),
-                    ended=tree.has_ended(root, attempts),
-                    node=node,
-                    pod=pod,
-                )
+            leaf = Leaf(
+                id=root,
+                layer=tree.layer_of(root),
+                ended=tree.has_ended(root, attempts),
+                node=node,
+                pod=alive.get(node),
             )
-        return found
+            found.append(leaf)
+            if not leaf.ended and node not in begun and tree.has_pod(node):
+                unborn.add(leaf.layer)
+        return whole_layers(found, unborn)
 
     def has_ended(self, owner: Json) -> bool:
         """Whether the workflow has come to its end."""
@@ -150,6 +161,11 @@ class Tree:
             return True
         both = (self.nodes[root], self.nodes[attempts[-1]])
         return any((node.get("synchronizationStatus") or {}).get("waiting") for node in both)
+
+    def has_pod(self, id_: str) -> bool:
+        """Whether the status says that a pod was made; a message says why it could not be."""
+        node = self.nodes[id_]
+        return node.get("phase") == "Pending" and not node.get("message")
 
     def layer_of(self, id_: str) -> str:
         """Name the layer of a leaf: a parallel group of steps, or tasks that hang on the same."""

@@ -21,7 +21,15 @@ from tiphys.errors import ClusterError
 from tiphys.kube.client import FOREVER, Client
 from tiphys.kube.watch import Changed, Gone, Listed, watch
 from tiphys.kueue import label
-from tiphys.kueue.owner import Json, released, wants_suspension, write_owner, write_status
+from tiphys.kueue.owner import (
+    HELD,
+    Json,
+    is_held,
+    released,
+    wants_suspension,
+    write_owner,
+    write_status,
+)
 from tiphys.kueue.roster import Roster
 
 LAST_WORDS = 10.0
@@ -58,7 +66,10 @@ class Herald:
     def workflow(self, run: Run) -> None:
         """Take up a run, or its end."""
         roster = self._roster_of(run)
-        if roster.take_run(run):
+        wanted, _ = self._heard.get(run.uid, (False, frozenset()))
+        held = run.suspended and wanted
+        if roster.take_run(run) or held != roster.held:
+            roster.held = held
             self._soon(run.uid)
 
     def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
@@ -118,10 +129,12 @@ class Herald:
 
     async def _publish(self, roster: Roster) -> None:
         path = _collection(roster.namespace)
-        change: Json = {"data": write_status(roster.status)}
-        if roster.has_ended:
-            at = datetime.fromtimestamp(int(self._clock()), UTC).isoformat()
-            change["metadata"] = {"annotations": {_ENDED_AT: at}}
+        at = datetime.fromtimestamp(int(self._clock()), UTC).isoformat()
+        notes = {_ENDED_AT: at if roster.has_ended else None}
+        data = write_status(roster.status)
+        if roster.uid in self._heard:  # Else an earlier process knew better.
+            data[HELD] = "true" if roster.held else "false"
+        change: Json = {"data": data, "metadata": {"annotations": notes}}
         if not roster.is_told:
             labels = {**roster.labels, label.WORKFLOW_UID: roster.uid, self._label: self._value}
             thing = write_owner(roster.name, labels, roster.notes)
@@ -168,7 +181,7 @@ class Herald:
         if roster is None:
             return
         wanted = (wants_suspension(thing), frozenset(released(thing)))
-        before = self._heard.get(uid, (False, frozenset()))
+        before = self._heard.get(uid, (is_held(thing), frozenset()))
         self._heard[uid] = wanted
         if wanted[0] != before[0]:
             now = self._clock()

@@ -7,8 +7,8 @@ engines; others need the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -137,6 +137,14 @@ class Engine(Protocol):
     def reset(self, owner: Json, nodes: Iterable[str]) -> Json:
         """Give the merge patch after which pods of ``nodes`` are made again, as if never run."""
         ...
+
+
+def whole_layers(leaves: Iterable[Leaf], unborn: Collection[str]) -> list[Leaf]:
+    """Hide gated pods of layers that are not whole yet: some of their pods are still to be seen."""
+    return [
+        replace(leaf, pod=None) if leaf.layer in unborn and leaf.is_gated else leaf
+        for leaf in leaves
+    ]
 
 
 def is_gated(pod: Mapping[str, Any]) -> bool:

@@ -2,7 +2,8 @@
 
 Pure. Two write it, each its own keys. The engine (``kueue/herald.py``) writes ``status``: the
 workflow's phase, its live leaves with their layers and attempts, and the layers that wait to be
-released. The controller writes ``suspend`` and ``released``: what it wants of the engine.
+released; and ``held``: that it is suspended because the controller wants it. The controller writes
+``suspend`` and ``released``: what it wants of the engine.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tiphys.kueue import label
 Json = dict[str, Any]
 KEYS = (label.QUEUE, label.PRIORITY)
 NOTES = (label.UNIT, label.MAX_RESOURCES, label.TOLERATION, label.NODE_SELECTOR)
-STATUS, PACKED, SUSPEND, RELEASED = "status", "packed", "suspend", "released"
+STATUS, PACKED, HELD, SUSPEND, RELEASED = "status", "packed", "held", "suspend", "released"
 _LONGEST_NAME = 63
 _MOST = 256 * 1024
 """Bytes of a status that is written plainly: a ConfigMap holds a MiB."""
@@ -101,6 +102,11 @@ def read_status(owner: Mapping[str, Any]) -> Status:
 def wants_suspension(owner: Mapping[str, Any]) -> bool:
     """Whether the controller wants the workflow to stand still."""
     return (owner.get("data") or {}).get(SUSPEND) == "true"
+
+
+def is_held(owner: Mapping[str, Any]) -> bool:
+    """Whether the engine has suspended the workflow because the controller wanted it."""
+    return (owner.get("data") or {}).get(HELD) == "true"
 
 
 def released(owner: Mapping[str, Any]) -> set[str]:

@@ -32,6 +32,8 @@ class Roster:
         if self._pauses:
             self.notes[label.MODE] = "suspend"
         self.is_told = False
+        self.held = False
+        """Whether it is suspended because Kueue has no room for it."""
         self.has_ended = False
         self._head: tuple[str, bool] = ("", False)
         self._live: dict[str, Live] = {}

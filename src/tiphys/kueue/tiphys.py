@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from tiphys.kueue import label
-from tiphys.kueue.layer import Ending, Json, Leaf, Pause, has_finished
+from tiphys.kueue.layer import Ending, Json, Leaf, Pause, has_finished, whole_layers
 from tiphys.kueue.owner import (
     RELEASED,
     SUSPEND,
@@ -51,16 +50,14 @@ class TiphysEngine:
         """Tell the live leaves; those that have ended are in no status."""
         alive = {_attempt_of(pod): pod for pod in pods if not has_finished(pod)}
         begun = {_attempt_of(pod) for pod in pods}
-        found, unborn = [], set()
+        found: list[Leaf] = []
+        unborn: set[str] = set()
         for id_, live in read_status(owner).leaves.items():
             if live.attempt and live.attempt not in begun:
                 unborn.add(live.layer)
             pod = alive.get(live.attempt)
             found.append(Leaf(id=id_, layer=live.layer, node=live.attempt, pod=pod))
-        return [
-            replace(leaf, pod=None) if leaf.layer in unborn and leaf.is_gated else leaf
-            for leaf in found
-        ]
+        return whole_layers(found, unborn)
 
     def has_ended(self, owner: Json) -> bool:
         """Whether the engine says so."""

@@ -29,7 +29,7 @@ from tiphys.runtimes.kubernetes_pod import (
     state_of,
 )
 from tiphys.runtimes.translate import Plan
-from tiphys.scheduling.reason import ImagePulling, Reason
+from tiphys.scheduling.reason import Gated, ImagePulling, Reason
 from tiphys.spec import model
 
 DEADLINE = "DeadlineExceeded"
@@ -160,9 +160,16 @@ class PodAttempt:
         return self.pod is not None and is_disrupted(self.pod) and self.reason() == "lost"
 
     def waits_for(self) -> Reason | None:
-        """Say why it does not begin, where the node that it is on says so."""
+        """Say why it does not begin, where the node that it is on or a gate says so."""
+        if self._is_gated():
+            return Gated()
         found = pulling(self.pod) if self.pod is not None and not self.started else None
         return None if found is None else ImagePulling(*found)
+
+    def _is_gated(self) -> bool:
+        held = self.waits_suspended and bool((self.job or {}).get("spec", {}).get("suspend"))
+        gates = ((self.pod or {}).get("spec") or {}).get("schedulingGates")
+        return held or bool(gates)
 
     def lost_message(self) -> str:
         """Say how an attempt was lost."""

@@ -59,14 +59,14 @@ class Gang:
 
     def write(self, task: Task, labels: dict[str, str]) -> Json:
         """Give the PodGroup."""
-        spec: Json = {
-            "minMember": self.size,
-            "queue": task.queue or "default",
-            "minResources": self.resources,
-        }
+        spec: Json = {"minMember": self.size, "queue": task.queue or "default"}
         priority = task.template.priority_class_name or task.pod.get("priorityClassName")
         if priority:
             spec["priorityClassName"] = priority
+            # Without minResources: Volcano keeps a group that does not fit out of its queue by
+            # them, and a group that is kept out never preempts anybody.
+        else:
+            spec["minResources"] = self.resources
         return {
             "apiVersion": _API,
             "kind": "PodGroup",

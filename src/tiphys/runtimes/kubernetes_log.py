@@ -21,6 +21,8 @@ _TRIES = 4
 _PAUSE, _LONGEST = 0.3, 5.0
 _NO_ADDRESS = "no preferred addresses found"
 """What the API server says of a node that only pretends: it has no logs, now or later."""
+_GONE = b"unable to retrieve container logs for "
+"""What a kubelet writes in place of a log that it has removed."""
 _MARK_EVERY = 0.05
 """Seconds between two marks of time, as the executor's own logs have."""
 
@@ -81,6 +83,8 @@ class LogCopy:
             self._write(rest, target, marks, end=b"")
 
     def _write(self, line: bytes, target: BinaryIO, marks: BinaryIO, end: bytes = b"\n") -> None:
+        if line.startswith(_GONE):
+            return
         if not self._read:
             # What an earlier process copied comes again from the beginning.
             target.truncate(0)

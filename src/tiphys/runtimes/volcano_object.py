@@ -13,7 +13,9 @@ from typing import Any
 from tiphys.core.jobname import job_name
 from tiphys.core.name import MAX_LABEL, fnv1a32
 from tiphys.ports import Task
+from tiphys.runtimes.kubernetes_config import KubernetesPolicy
 from tiphys.runtimes.kubernetes_job import ATTEMPT, ATTEMPT_ID, NODE_ID, NODE_NAME, OWNER
+from tiphys.runtimes.kubernetes_policy import check_pod
 from tiphys.spec.model.volcano import BATCH_VERSION
 
 Json = dict[str, Any]
@@ -70,8 +72,14 @@ def write_job(task: Task, namespace: str, owner: str) -> Json:
             "labels": labels,
             "annotations": {**given.annotations, **own},
         },
-        "spec": filled(task.template.volcano_job or {}, task.queue),
+        "spec": _classed(filled(task.template.volcano_job or {}, task.queue), task),
     }
+
+
+def _classed(spec: Json, task: Task) -> Json:
+    """Give a Job that names no priority class that of its workflow."""
+    named = task.pod.get("priorityClassName")
+    return {"priorityClassName": named, **spec} if named else spec
 
 
 def filled(spec: Mapping[str, Any], queue: str = "") -> Json:
@@ -104,6 +112,12 @@ def _task(index: int, task: Mapping[str, Any]) -> Json:
         "name": task.get("name") or f"default{index}",
         "replicas": replicas,
     }
+
+
+def check_job(spec: Mapping[str, Any], namespace: str, policy: KubernetesPolicy) -> None:
+    """Raise RuntimeFailure where pods of a Job would not be allowed."""
+    for task in spec.get("tasks") or ():
+        check_pod((task.get("template") or {}).get("spec") or {}, namespace, policy)
 
 
 def write_command(job: Mapping[str, Any], action: str) -> Json:

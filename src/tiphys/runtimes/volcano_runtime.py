@@ -23,10 +23,17 @@ from tiphys.ports import AttemptId, Sink, Task, TaskEnded, TaskSeen, TaskStarted
 from tiphys.runtimes import verdict
 from tiphys.runtimes.config import LocalConfig
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
-from tiphys.runtimes.kubernetes_job import ATTEMPT_ID, OWNER, owner_of
+from tiphys.runtimes.kubernetes_gangs import Gangs
+from tiphys.runtimes.kubernetes_job import ATTEMPT_ID, OWNER, labels_of, owner_of
 from tiphys.runtimes.volcano_crew import ENDED, Crew
 from tiphys.runtimes.volcano_lookout import VolcanoLookout, is_of
-from tiphys.runtimes.volcano_object import vcjob_name, vcjobs_path, write_job
+from tiphys.runtimes.volcano_object import (
+    WORKFLOW_ID,
+    check_job,
+    vcjob_name,
+    vcjobs_path,
+    write_job,
+)
 from tiphys.runtimes.volcano_order import order
 from tiphys.spec import model
 
@@ -35,6 +42,8 @@ LAST_WORDS = 5.0
 QUIET = 15.0
 """Seconds to wait for news of pods once their Job has ended."""
 _MADE = "made"
+_UID_LENGTH = 36
+_POLL = 0.3
 
 
 class _Attempt:
@@ -58,6 +67,7 @@ class VolcanoRuntime:
         self._sink: Sink = lambda events: None
         self._client: Client | None = None
         self._lookout: VolcanoLookout | None = None
+        self._gangs: Gangs | None = None
         self._attempts: dict[AttemptId, _Attempt] = {}
         self._by_name: dict[tuple[str, str], _Attempt] = {}
         self._ended: set[AttemptId] = set()
@@ -118,6 +128,8 @@ class VolcanoRuntime:
             await asyncio.to_thread(crew.open)
             client, lookout = self._connect()
             await lookout.watch(crew.namespace)
+            assert self._gangs is not None
+            self._gangs.watch(crew.namespace)
             found = await self._make(client, attempt)
             await asyncio.to_thread((crew.folder / _MADE).touch)
         except (TiphysError, OSError) as error:
@@ -139,24 +151,24 @@ class VolcanoRuntime:
     async def _make(self, client: Client, attempt: _Attempt) -> Json:
         crew, task = attempt.crew, attempt.task
         collection = vcjobs_path(crew.namespace)
-        job = write_job(task, crew.namespace, owner_of(self._data))
         if not (crew.folder / _MADE).exists():
             if attempt.stopping:
                 raise RuntimeFailure(verdict.NEVER_BEGAN)
-            try:
-                return await client.create(collection, job, patience=FOREVER)
-            except ClusterError as error:
-                if error.status != 409:
-                    raise
-        try:
-            found = await client.get(f"{collection}/{crew.name}", patience=FOREVER)
-        except ClusterError as error:
-            if error.status != 404:
-                raise
-            raise RuntimeFailure(_deleted(crew)) from error
-        if (found["metadata"].get("annotations") or {}).get(ATTEMPT_ID) != task.id:
+            job = write_job(task, crew.namespace, owner_of(self._data))
+            check_job(job["spec"], crew.namespace, self._config.policy)
+            made = await _create(client, collection, job)
+            if made is not None:
+                return made
+        found = await _find(client, f"{collection}/{crew.name}")
+        if found is None:
+            raise RuntimeFailure(_deleted(crew))
+        if (found["metadata"].get("annotations") or {}).get(ATTEMPT_ID) == task.id:
+            return found
+        if labels_of(found).get(WORKFLOW_ID) != task.workflow_uid:
             raise RuntimeFailure(f"a Job {crew.name} exists on the cluster and is not ours")
-        return found
+        # Of an earlier attempt, whose end is on record: the workflow was retried.
+        await _remove(client, f"{collection}/{crew.name}")
+        return await self._make(client, attempt)
 
     # --- following --------------------------------------------------------------------------
 
@@ -206,6 +218,16 @@ class VolcanoRuntime:
         if before is None or _essence(seen) != _essence(before):
             attempt.told = seen
             self._sink([seen])
+
+    def _members(self, namespace: str, group: str) -> Sequence[AttemptId] | None:
+        """Give the attempt whose Job a PodGroup is for: Volcano adds the Job's uid to its name."""
+        job = group[: -_UID_LENGTH - 1]
+        found = [
+            attempt.task.id
+            for attempt in self._attempts.values()
+            if (attempt.crew.namespace, attempt.crew.name) == (namespace, job)
+        ]
+        return found or None
 
     # --- the end ----------------------------------------------------------------------------
 
@@ -297,6 +319,8 @@ class VolcanoRuntime:
             self._lookout = VolcanoLookout(
                 self._client, self._spawn, self._take_job, self._take_pod
             )
+            selector = f"{OWNER}={owner_of(self._data)}"
+            self._gangs = Gangs(self._client, selector, self._sink, self._spawn, self._members)
         return self._client, self._lookout
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -305,6 +329,32 @@ class VolcanoRuntime:
         task.add_done_callback(self._jobs.discard)
         task.add_done_callback(self._orders.discard)
         return task
+
+
+async def _create(client: Client, collection: str, job: Json) -> Json | None:
+    """Make a Job; None where one of its name is there."""
+    try:
+        return await client.create(collection, job, patience=FOREVER)
+    except ClusterError as error:
+        if error.status != 409:
+            raise
+        return None
+
+
+async def _find(client: Client, path: str) -> Json | None:
+    try:
+        return await client.get(path, patience=FOREVER)
+    except ClusterError as error:
+        if error.status != 404:
+            raise
+        return None
+
+
+async def _remove(client: Client, path: str) -> None:
+    """Delete a Job and wait until its pods are gone: those of the next have their names."""
+    await client.delete(path, {"propagationPolicy": "Foreground"}, patience=FOREVER)
+    while await _find(client, path) is not None:  # noqa: ASYNC110 - nobody here could set an event
+        await asyncio.sleep(_POLL)
 
 
 def _essence(seen: TaskSeen) -> tuple[object, ...]:

@@ -163,6 +163,10 @@ class ImagePulling(msgspec.Struct, frozen=True, tag=True):
     """What went wrong with the last try."""
 
 
+class Gated(msgspec.Struct, frozen=True, tag=True):
+    """Kueue has not admitted it on its cluster yet (said by the runtime)."""
+
+
 class GangUnplaced(msgspec.Struct, frozen=True, tag=True):
     """Volcano has not placed its group yet (said by the runtime)."""
 
@@ -196,6 +200,7 @@ Reason = (
     | Starting
     | NoServer
     | ImagePulling
+    | Gated
     | GangUnplaced
 )
 
@@ -295,6 +300,8 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
         case ImagePulling(image, because):
             failed = f" and cannot be had: {because}" if because else ""
             return f"image {image} is being pulled{failed}"
+        case Gated():
+            return "waits for Kueue to admit it: `kubectl describe workloads` tells why"
         case GangUnplaced(_, queue, size, phase, because):
             return _unplaced(queue, size, phase, because)
         case Unplaceable(resource, asked, capacity):

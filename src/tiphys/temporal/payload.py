@@ -7,6 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tiphys.core.gang import Worker
+
+__all__ = [
+    "GangInput",
+    "JobInput",
+    "Placement",
+    "RunResult",
+    "TaskResult",
+    "Worker",
+    "WorkflowInput",
+]
+
 
 @dataclass(slots=True, kw_only=True)
 class Placement:
@@ -32,21 +44,6 @@ class WorkflowInput:
     name: str = "temporal"
     parameters: dict[str, str] = field(default_factory=dict)
     placement: Placement = field(default_factory=Placement)
-
-
-@dataclass(slots=True, kw_only=True)
-class Worker:
-    """One kind of pod: what it runs, and how many of it."""
-
-    name: str = "main"
-    replicas: int = 1
-    image: str = ""
-    command: list[str] = field(default_factory=list)
-    args: list[str] = field(default_factory=list)
-    env: dict[str, str] = field(default_factory=dict)
-    cpu: str = ""
-    memory: str = ""
-    gpu: int = 0
 
 
 @dataclass(slots=True, kw_only=True)

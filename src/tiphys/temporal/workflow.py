@@ -13,10 +13,11 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
+from tiphys.core import gang
 from tiphys.temporal.payload import GangInput, Placement, RunResult, Worker
 
 QUEUES = ("interactive", "batch", "analytics")
-CAMPAIGN = ("content", "design", "analytics")
+CAMPAIGN = gang.CAMPAIGN
 HEARTBEAT = timedelta(seconds=30)
 LONGEST = timedelta(days=7)
 
@@ -38,33 +39,17 @@ class Payload:
 
 def members(payload: Payload) -> list[str]:
     """Give the names of those who work on a payload."""
-    if payload.kind == "task":
-        return ["main"]
-    if payload.kind == "campaign":
-        return list(CAMPAIGN)
-    if payload.kind == "directive" and payload.agents:
-        return payload.agents
-    raise _wrong(f"{payload.kind!r} is no task, no campaign and no directive to agents")
+    try:
+        return gang.members(payload.kind, payload.agents)
+    except ValueError as error:
+        raise _wrong(str(error)) from None
 
 
 def gang_of(payload: Payload) -> GangInput:
     """Turn a payload into a gang: queue and size come from it."""
     if payload.queue not in QUEUES:
         raise _wrong(f"there is no queue {payload.queue!r}: {', '.join(QUEUES)}")
-    base = payload.worker
-    workers = [
-        Worker(
-            name=name,
-            image=base.image,
-            command=base.command,
-            args=[each.replace("{agent}", name) for each in base.args],
-            env={**base.env, "AGENT": name},
-            cpu=base.cpu,
-            memory=base.memory,
-            gpu=base.gpu,
-        )
-        for name in members(payload)
-    ]
+    workers = gang.crew(payload.worker, members(payload))
     placement = Placement(
         queue=payload.queue, priority=payload.priority, wait_seconds=payload.wait_seconds
     )

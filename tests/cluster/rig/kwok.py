@@ -60,7 +60,8 @@ spec:
         image: {{{{ .image | Quote }}}}
         ready: true
         restartCount: 0
-        state: {{terminated: {{exitCode: 0, startedAt: {{{{ $now }}}}, finishedAt: {{{{ $now }}}}}}}}
+        state:
+          terminated: {{exitCode: 0, startedAt: {{{{ $now }}}}, finishedAt: {{{{ $now }}}}}}
       {{{{ end }}}}
       containerStatuses:
       {{{{ range .spec.containers }}}}
@@ -90,7 +91,8 @@ spec:
         image: {{{{ .image | Quote }}}}
         ready: false
         restartCount: 0
-        state: {{terminated: {{exitCode: 0, startedAt: {{{{ $now }}}}, finishedAt: {{{{ $now }}}}}}}}
+        state:
+          terminated: {{exitCode: 0, startedAt: {{{{ $now }}}}, finishedAt: {{{{ $now }}}}}}
       {{{{ end }}}}
 ---
 apiVersion: kwok.x-k8s.io/v1alpha1

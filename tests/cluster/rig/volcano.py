@@ -17,9 +17,11 @@ tiers:
 - plugins:
   - name: priority
   - name: gang
+    enablePreemptable: false
   - name: conformance
 - plugins:
   - name: drf
+    enablePreemptable: false
   - name: predicates
   - name: proportion
   - name: nodeorder

@@ -30,6 +30,7 @@ SPEC = '{entrypoint: main, templates: [{name: main, container: {image: a, comman
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(max(300, 30 * int(EXAMPLES)))
 def test_generated_requests_meet_no_5xx_and_nothing_undocumented(tmp_path: Path) -> None:
     try:
         command = schemathesis.command()

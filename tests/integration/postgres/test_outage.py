@@ -17,7 +17,7 @@ import pytest
 
 from tests.chaos.flow import LINES, shell, workflow
 from tests.chaos.helm import FULL, Served, wait_until
-from tests.integration.postgres.fleet import Fleet, ask_until, port_of, submission
+from tests.integration.postgres.fleet import Fleet, ask, ask_until, port_of, submission
 from tests.integration.postgres.server import PostgresServer
 from tiphys.testing.ledger import Ledger
 
@@ -132,6 +132,8 @@ def test_a_server_is_ready_only_while_its_database_answers(
         status, text = _health(served, "/readyz")
         assert (status, "not ready: store" in text) == (503, True), text
         assert _health(served, "/healthz")[0] == 200
+        status, body = ask(served, "GET", "/workflows")
+        assert (status, body["error"]["code"]) == (503, "store_unavailable")
 
         own.start()
         wait_until(lambda: _health(served, "/readyz")[0] == 200, "readiness again")

@@ -167,3 +167,13 @@ def test_on_one_machine_the_same_file_is_run_by_our_own_engine() -> None:
     harness.finish()
 
     assert sorted(harness.started) == ["wf.t-0", "wf.t-1"]
+
+
+def test_names_of_replicas_need_this_machine_or_volcano() -> None:
+    document = job("wf", task("t", "true"), plugins={"svc": []})
+    document["metadata"]["labels"] = {SCHEDULER_LABEL: "k8s-native"}
+
+    run = Harness(json.dumps(document)).finish()
+
+    assert run.phase == "Error"
+    assert "the plugin svc needs" in run.message

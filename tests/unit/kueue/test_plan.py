@@ -378,3 +378,30 @@ def test_a_pause_before_an_empty_loop_ends_at_once() -> None:
 
     assert flow.nodes["flow[0].kueue-0"]["phase"] == "Succeeded"
     assert flow.workloads == {}
+
+
+def test_a_layer_waits_for_news_of_pods_that_its_status_knows() -> None:
+    flow = Flow()
+    flow.node("flow", "Steps")
+    for name in ("flow[0].a", "flow[0].b"):
+        flow.leaf(name, above="flow")
+    late = flow.pods.pop("flow[0].b")
+    assert flow.plan() == []
+
+    flow.pods["flow[0].b"] = late
+    flow.settle()
+
+    assert flow.asked() == {"flow[0] #0": 2}
+
+
+def test_a_pod_that_could_not_be_made_is_not_waited_for() -> None:
+    flow = Flow()
+    flow.node("flow", "Steps")
+    for name in ("flow[0].a", "flow[0].b"):
+        flow.leaf(name, above="flow")
+    flow.pods.pop("flow[0].b")
+    flow.nodes["flow[0].b"]["message"] = "exceeded quota: pods"
+
+    flow.settle()
+
+    assert flow.asked() == {"flow[0] #0": 1}

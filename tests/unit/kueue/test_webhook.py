@@ -35,6 +35,19 @@ def test_gates_of_others_stay() -> None:
     assert patch["value"] == [{"name": "other"}, {"name": label.GATE}]
 
 
+def test_a_pod_of_a_job_is_of_our_own_engine_and_gates_itself() -> None:
+    given = pod()
+    given["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "job-1", "uid": "u"}]
+    asked = {"uid": "1", "namespace": "default", "object": given}
+
+    async def lookup(_namespace: str, _name: str) -> Json:
+        return Flow().owner
+
+    answer = asyncio.run(review({"request": asked}, lookup))
+
+    assert "patch" not in answer["response"]
+
+
 def test_a_pod_as_unit_is_labelled_for_kueue_and_not_gated() -> None:
     flow = Flow(unit="pod")
     flow.owner["metadata"]["labels"][label.PRIORITY] = "high"

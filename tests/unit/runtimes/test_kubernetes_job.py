@@ -15,6 +15,7 @@ from tiphys.runtimes.kubernetes_condition import holds
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.runtimes.kubernetes_job import Clerk, Order, job_name, wanted_paths
 from tiphys.runtimes.kubernetes_patch import apply_patches
+from tiphys.scheduling.reason import Gated
 from tiphys.spec import model
 
 UID = "11111111-2222-3333-4444-555555555555"
@@ -102,7 +103,10 @@ def test_a_job_that_waits_suspended_for_others_has_not_been_stopped(tmp_path: Pa
     waits = PodAttempt(task(template, job_labels={"queue": "q"}), template, tmp_path, "n")
 
     assert waits.waits_suspended
+    waits.job = {"spec": {"suspend": True}}
+    assert waits.waits_for() == Gated()
     waits.started = True
+    assert waits.waits_for() is None
     assert not waits.waits_suspended
     assert not PodAttempt(task(template), template, tmp_path, "n").waits_suspended
 

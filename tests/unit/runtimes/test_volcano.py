@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from tiphys.errors import RuntimeFailure
 from tiphys.kube.watch import Listed
 from tiphys.ports import VOLCANO, Task
+from tiphys.runtimes.kubernetes_config import KubernetesPolicy
 from tiphys.runtimes.volcano_crew import DELETED, Crew
 from tiphys.runtimes.volcano_lookout import is_of, unfold
-from tiphys.runtimes.volcano_object import filled, vcjob_name, write_command, write_job
+from tiphys.runtimes.volcano_object import check_job, filled, vcjob_name, write_command, write_job
 from tiphys.spec import model
 
 Json = dict[str, Any]
@@ -76,6 +78,14 @@ def test_defaults_are_written_out_and_what_is_given_wins() -> None:
 
 def test_volcano_does_not_remove_what_was_not_read() -> None:
     assert "ttlSecondsAfterFinished" not in filled({**SPEC, "ttlSecondsAfterFinished": 1})
+
+
+def test_pods_that_are_not_allowed_are_refused_before_anything_is_made() -> None:
+    pod = {"hostNetwork": True, "containers": [{"name": "c"}]}
+    spec = {"tasks": [{"name": "w", "template": {"spec": pod}}]}
+
+    with pytest.raises(RuntimeFailure, match="hostNetwork is not allowed"):
+        check_job(spec, "n", KubernetesPolicy(allow_host_network=False))
 
 
 def test_the_same_order_given_twice_is_one() -> None:

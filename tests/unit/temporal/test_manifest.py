@@ -38,7 +38,7 @@ def test_amounts_are_requested() -> None:
     (task,) = json.loads(text)["spec"]["tasks"]
     (container,) = task["template"]["spec"]["containers"]
     wanted = {"cpu": "2", "memory": "1Gi", "nvidia.com/gpu": "1"}
-    assert container["resources"] == {"requests": wanted}
+    assert container["resources"] == {"requests": wanted, "limits": {"nvidia.com/gpu": "1"}}
 
 
 def test_each_agent_gets_its_name() -> None:

@@ -15,7 +15,7 @@ import "@xyflow/react/dist/style.css";
 import { type DragEvent, type KeyboardEvent, type MouseEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 
 import { SmallMap, Terrain } from "../parts/Terrain";
-import { DRAW_ALL, FAR, type Frame, boundsOf, boxAt, fitOf, frameOf, inFrame, viewportOn } from "../parts/culling";
+import { DRAW_ALL, FAR, FINGER, type Frame, boundsOf, boxAt, fitOf, frameOf, inFrame, viewportOn } from "../parts/culling";
 import { layoutGraph } from "../parts/layout";
 import type { Painted } from "../parts/painting";
 import { HEIGHT, TaskNode, type TaskNodeType, WIDTH } from "./TaskNode";
@@ -81,7 +81,7 @@ function Graph(props: GraphProps) {
   /** From afar there are no boxes to click on, only dots. */
   function onPane(event: MouseEvent): void {
     const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
-    const id = large && flow.getZoom() < FAR ? boxAt(points, SIZE, at) : undefined;
+    const id = large && flow.getZoom() < FAR ? boxAt(points, SIZE, at, FINGER / flow.getZoom()) : undefined;
     props.onChoose(id);
     if (id) void flow.setCenter(at.x, at.y, { zoom: 1 });
   }

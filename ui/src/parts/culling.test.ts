@@ -43,4 +43,5 @@ it("finds the rectangle around boxes, and the box at a point", () => {
   expect(boundsOf(PLACES, SIZE, ["near"]).width).toBe(190);
   expect(boxAt(PLACES, SIZE, { x: 90_010, y: 50 })).toBe("far");
   expect(boxAt(PLACES, SIZE, { x: 300, y: 50 })).toBeUndefined();
+  expect(boxAt(PLACES, SIZE, { x: 200, y: 60 }, 20)).toBe("near");
 });

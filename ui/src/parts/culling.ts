@@ -30,6 +30,8 @@ export type Places = ReadonlyMap<string, Point>;
 export const DRAW_ALL = 300;
 /** From further away than this a large graph is painted, not drawn: no word could be read. */
 export const FAR = 0.3;
+/** So many pixels a click may miss a painted box by. */
+export const FINGER = 8;
 const STEP = 300;
 /** How much around the window is drawn, in parts of it. */
 const SPARE = 0.15;
@@ -56,12 +58,18 @@ export function inFrame(places: Places, size: Size, frame: Frame): Set<string> {
   return kept;
 }
 
-/** Give the box at a point. */
-export function boxAt(places: Places, size: Size, point: Point): string | undefined {
+/** Give the box at a point, or the nearest one that is no further away than `slack`. */
+export function boxAt(places: Places, size: Size, point: Point, slack = 0): string | undefined {
+  let found: string | undefined;
+  let least = slack;
   for (const [key, { x, y }] of places) {
-    if (point.x >= x && point.x <= x + size.width && point.y >= y && point.y <= y + size.height) return key;
+    const away = Math.max(x - point.x, point.x - x - size.width, y - point.y, point.y - y - size.height, 0);
+    if (away > least || (found !== undefined && away === least)) continue;
+    found = key;
+    least = away;
+    if (away === 0) break;
   }
-  return undefined;
+  return found;
 }
 
 export interface Bounds extends Size {

@@ -7,7 +7,7 @@ import { ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi, type
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, type MouseEvent } from "react";
 
 import type { Graph } from "../api/workflows";
-import { boundsOf, boxAt, DRAW_ALL, FAR, fitOf, frameOf, inFrame, viewportOn, type Frame } from "../parts/culling";
+import { boundsOf, boxAt, DRAW_ALL, FAR, FINGER, fitOf, frameOf, inFrame, viewportOn, type Frame } from "../parts/culling";
 import { Icon } from "../parts/Icon";
 import { layoutSoon } from "../parts/layout";
 import type { Point } from "../parts/layered";
@@ -77,7 +77,8 @@ function Inner({ graph, chosen, onChoose }: GraphViewProps) {
   /** From afar there are no boxes to click on, only their colours. */
   function onPane(event: MouseEvent): void {
     if (!large || flow.getZoom() >= FAR) return;
-    const key = boxAt(places, SIZE, flow.screenToFlowPosition({ x: event.clientX, y: event.clientY }));
+    const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    const key = boxAt(places, SIZE, at, FINGER / flow.getZoom());
     if (key) goTo([key], 1);
   }
 
