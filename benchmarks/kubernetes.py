@@ -6,8 +6,9 @@
 The same workflow, a loop of N pods, on the same cluster, one engine after the other. Pods are
 placed on KWOK's nodes, which only pretend to run them, so that the engines and the API server are
 measured and not how fast one machine starts containers. Both are timed from the submission to the
-end of the workflow: ours with the start of the command, Argo's with its controller running already
-and its settings as shipped. The machine is shared by everything here: the ratio counts.
+``finishedAt`` of the workflow: ours with the start of the command, Argo's with its controller
+running already and its settings as shipped. Ours is bound by what the API server can do, Argo's by
+the rate at which its controller allows itself to ask: on a busy machine the ratio is smaller.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -52,35 +55,38 @@ spec:
 
 
 def measure_ours(plane: ControlPlane, namespace: str, text: str) -> float:
-    """Run the command to its end; give the seconds."""
+    """Run the command; give the seconds from its start to the end of the workflow."""
     with tempfile.TemporaryDirectory() as folder, Helm(Path(folder), plane, namespace) as helm:
-        begun = time.monotonic()
         helm.limit = LIMIT
+        begun = time.time()
         done = helm("run", "--scheduler", "k8s-native", "-o", "json", helm.write(text))
-        spent = time.monotonic() - begun
         if done.returncode:
             raise SystemExit(f"the workflow failed: {done.stderr[-2000:]}")
-        return spent
+        return _end_of(json.loads(done.stdout)) - begun
 
 
 def measure_argo(plane: ControlPlane, namespace: str, text: str) -> float:
-    """Hand the workflow to Argo's controller and follow it to its end; give the seconds."""
+    """Hand the workflow to Argo's controller; give the seconds to its end."""
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}
     plane.api.apply({**account, "metadata": {"name": SERVICE_ACCOUNT, "namespace": namespace}})
     path = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/workflows"
-    begun = time.monotonic()
+    begun = time.time()
     plane.api.call("POST", path, yaml.safe_load(text))
-    # Only the labels are asked for: the whole object, often, would slow its controller down.
+    # Only those that have ended are asked for: the whole object, often, would slow things down.
     ended = f"{path}?labelSelector=workflows.argoproj.io/completed%3Dtrue&limit=1"
     while not plane.api.call("GET", ended)["items"]:
-        if time.monotonic() - begun > LIMIT:
+        if time.time() - begun > LIMIT:
             raise SystemExit(f"Argo's workflow did not end within {LIMIT:.0f} s")
         time.sleep(0.2)
-    spent = time.monotonic() - begun
-    phase = plane.api.call("GET", f"{path}/fan-out")["status"]["phase"]
-    if phase != "Succeeded":
-        raise SystemExit(f"Argo's workflow ended as {phase}")
-    return spent
+    workflow = plane.api.call("GET", f"{path}/fan-out")
+    if workflow["status"]["phase"] != "Succeeded":
+        raise SystemExit(f"Argo's workflow ended as {workflow['status']['phase']}")
+    return _end_of(workflow) - begun
+
+
+def _end_of(workflow: dict[str, Any]) -> float:
+    text: str = workflow["status"]["finishedAt"]
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 ENGINES: dict[str, Callable[[ControlPlane, str, str], float]] = {

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.cluster.dock import GPU, Dock, Json
+from tests.cluster.dock import GPU, Dock, Json, is_true
 from tests.cluster.rig.__main__ import _default_home
 from tests.cluster.rig.daemon import Daemons
 from tests.cluster.rig.kwok import LABEL, TAINT
@@ -66,9 +66,9 @@ def pretended(plane: ControlPlane) -> bool:
 
 def measure(
     plane: ControlPlane, text: str, pods: int, *, flavor: Json, done: Callable[[Dock], int]
-) -> tuple[float, float, int]:
-    """Give the seconds until all pods wait in Workloads, those from quota to ``done``, and how
-    many Workloads there were."""
+) -> tuple[float, float, float, int]:
+    """Give the seconds until all pods wait in Workloads, those from quota until all are let go,
+    those until ``done``, and how many Workloads there were."""
     with tempfile.TemporaryDirectory() as folder:
         dock = Dock(plane, Path(folder))
         try:
@@ -79,10 +79,22 @@ def measure(
             dock.until(lambda: _asked(dock) == pods, f"{pods} pods in Workloads")
             grouped = time.monotonic()
             dock.queue({GPU: pods}, **flavor)
+            dock.until(lambda: _let_go(dock) == pods, f"{pods} pods without a gate")
+            free = time.monotonic()
             dock.until(lambda: done(dock) == pods, f"{pods} pods")
-            return grouped - begun, time.monotonic() - grouped, len(dock.workloads())
+            ended = time.monotonic()
+            if flavor == KWOK:
+                _check_end(dock)
+            return grouped - begun, free - grouped, ended - grouped, len(dock.workloads())
         finally:
             dock.close()
+
+
+def _check_end(dock: Dock) -> None:
+    """Wait until everything that was taken is given back."""
+    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "the end of all")
+    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    assert not dock.gated(), "a pod is stuck at its gate"
 
 
 def _asked(dock: Dock) -> int:
@@ -95,7 +107,7 @@ def _running(dock: Dock) -> int:
 
 
 def _let_go(dock: Dock) -> int:
-    return len(dock.ungated())
+    return sum(not pod["spec"].get("schedulingGates") for pod in dock.pods())
 
 
 def main() -> None:
@@ -105,9 +117,10 @@ def main() -> None:
     parser.add_argument("--layer", type=int, default=200)
     parser.add_argument("--nested", type=int, default=20)
     parser.add_argument("--running", type=int, default=10)
+    parser.add_argument("--nowhere", action="store_true", help="do not use KWOK's nodes")
     given = parser.parse_args()
     plane = ControlPlane(given.home, Daemons(given.home))
-    run = pretended(plane)
+    run = pretended(plane) and not given.nowhere
     large = KWOK if run else {"labels": NOWHERE}
     rows: list[tuple[str, str, int, Json, bool]] = [
         (f"layer of {given.layer}", flat(given.layer), given.layer, large, run),
@@ -118,10 +131,11 @@ def main() -> None:
         if not pods:
             continue
         done = _running if run else _let_go
-        grouped, freed, workloads = measure(plane, text, pods, flavor=flavor, done=done)
+        grouped, free, ended, workloads = measure(plane, text, pods, flavor=flavor, done=done)
+        running = f", running {ended:.1f} s" if run else ""
         print(
             f"{name}: submitted to grouped {grouped:.1f} s ({workloads} Workloads), "
-            f"quota free to {'running' if run else 'let go'} {freed:.1f} s",
+            f"quota free to let go {free:.1f} s{running}",
             flush=True,
         )
 

@@ -56,5 +56,5 @@ def test_a_gang_without_room_waits_whole_and_ctrl_c_ends_it(deck: Deck) -> None:
 
 
 def _is_of(group: Json, run: str) -> bool:
-    is_ours = group["metadata"]["labels"].get("workflow-id") == run.removeprefix("wf-")
-    return is_ours and group["spec"]["minMember"] == 3
+    labels, size = group["metadata"]["labels"], group["spec"]["minMember"]
+    return (labels.get("workflow-id"), size) == (run.removeprefix("wf-"), 3)

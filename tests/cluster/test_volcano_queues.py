@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from tests.cluster.deck import QUEUES, Deck
-from tests.cluster.helm import Json
+from tests.cluster.helm import Helm, Json
 from tests.cluster.rig.plane import ControlPlane
 from tests.cluster.test_volcano import LAYER
 from tiphys.client import calls
@@ -121,7 +122,11 @@ def test_what_ships_is_made_where_it_is_absent_and_left_alone_where_it_is_not(
             deck.until(lambda: "made on the cluster" in deck.log, "what ships")
             found = {thing["metadata"]["name"]: _read(deck, thing) for thing in things}
             run = deck.ended(deck.submit(LAYER.replace("CPU", "10m"), "batch"))
-            classes = {pod["spec"]["priorityClassName"] for pod in deck.pods(run.id)}
+            urgent = deck.ended(deck.submit(LAYER.replace("CPU", "10m"), "batch", "high"))
+            classes = [
+                {pod["spec"]["priorityClassName"] for pod in deck.pods(each.id)}
+                for each in (run, urgent)
+            ]
         finally:
             # A default priority would reach the pods of other tests.
             for thing in things:
@@ -133,8 +138,41 @@ def test_what_ships_is_made_where_it_is_absent_and_left_alone_where_it_is_not(
         assert (have.get("spec") or {}).items() >= (wanted.get("spec") or {}).items()
         for key in ("value", "globalDefault", "description"):
             assert have.get(key) == wanted.get(key)
-    assert (run.status, classes) == ("succeeded", {"normal"})
+    assert (run.status, classes) == ("succeeded", [{"normal"}, {"high"}])
 
 
 def _read(deck: Deck, thing: Json) -> Json:
     return deck.api.call("GET", f"{deck.api.path_of(thing)}/{thing['metadata']['name']}")
+
+
+def test_the_shipped_role_is_enough_for_queues(helm: Helm, volcano: ControlPlane) -> None:
+    name, whose = f"{helm.namespace}-bound", ("--scheduler", "volcano")
+    role, binding = yaml.safe_load_all((ROOT / "deploy/kubernetes/rbac-queues.yaml").read_text())
+    for thing in (role, binding):
+        thing["metadata"]["name"] = name
+    binding["roleRef"]["name"] = name
+    binding["subjects"][0]["namespace"] = helm.namespace
+    meta = {"name": "tiphys", "namespace": helm.namespace}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
+    try:
+        for thing in (account, role, binding):
+            volcano.api.apply(thing)
+        _be(helm, volcano)
+
+        words = (("create", name), ("close", name), ("open", name), ("delete", name))
+        said = [helm("queue", *each, *whose) for each in words]
+    finally:
+        for kind in ("clusterroles", "clusterrolebindings"):
+            volcano.api.call("DELETE", f"/apis/rbac.authorization.k8s.io/v1/{kind}/{name}")
+
+    assert [each.stdout.split()[-1] for each in said] == ["created", "closed", "opened", "deleted"]
+
+
+def _be(helm: Helm, volcano: ControlPlane) -> None:
+    """Let the command be nobody but the service account."""
+    path = f"/api/v1/namespaces/{helm.namespace}/serviceaccounts/tiphys/token"
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    config = json.loads(volcano.kubeconfig.read_text())
+    config["users"][0]["user"]["token"] = volcano.api.call("POST", path, request)["status"]["token"]
+    (helm.folder / "kubeconfig").write_text(json.dumps(config))
+    helm.configure(str(helm.folder / "kubeconfig"))

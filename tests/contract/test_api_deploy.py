@@ -1,7 +1,8 @@
-"""The unit for systemd: what it promises about tasks, and that systemd can read it."""
+"""What is deployed: the unit for systemd and its promises about tasks, the image's parts."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from configparser import RawConfigParser
@@ -23,6 +24,24 @@ def test_a_restart_of_the_service_leaves_tasks_alone() -> None:
     # These would take away what the sandbox of tasks is made of.
     broken = {"RestrictNamespaces", "ProtectSystem", "PrivateMounts", "ProtectControlGroups"}
     assert not {key.lower() for key in broken} & set(service)
+
+
+def test_the_image_takes_the_driver_of_postgresql_from_a_lock_with_its_checksums() -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    program = re.search(r"awk '([^']+)' requirements-dev.lock", text)
+    assert program is not None
+
+    found = subprocess.run(
+        ["awk", program[1], str(DEPLOY.parent / "requirements-dev.lock")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+
+    heads = [line.split("==")[0] for line in found.splitlines() if not line.startswith(" ")]
+    assert heads == ["psycopg", "psycopg-binary"]
+    assert found.count("--hash=sha256:") > 2
 
 
 def test_systemd_finds_nothing_wrong_with_the_unit() -> None:

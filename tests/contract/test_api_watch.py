@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -105,6 +107,59 @@ def test_many_watchers_all_see_the_end(server: ApiServer, tmp_path: Path) -> Non
         ends = [messages(stream)[-1]["status"] for stream in streams]
 
     assert ends == ["succeeded"] * 50
+
+
+def _large() -> str:
+    """Give a workflow whose state is larger than what the kernel keeps for a reader."""
+    text = json.loads(steps({"name": "pause", "suspend": {}}))
+    text["spec"]["arguments"] = {"parameters": [{"name": "big", "value": "x" * 200_000}]}
+    main, pause = text["spec"]["templates"]
+    (step,) = (each for group in main["steps"] for each in group)
+    value = [{"name": "v", "value": "{{workflow.parameters.big}}"}]
+    step |= {"withSequence": {"count": "60"}, "arguments": {"parameters": value}}
+    pause["inputs"] = {"parameters": [{"name": "v"}]}
+    return json.dumps(text)
+
+
+def _deaf(server: ApiServer, workflow: str) -> socket.socket:
+    """Open a stream and read nothing of it."""
+    deaf = socket.socket()
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    deaf.connect(("127.0.0.1", server.port))
+    deaf.sendall(
+        f"GET /api/v1/workflows/{workflow}/watch HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        f"Authorization: Bearer {ADMIN}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
+    )
+    return deaf
+
+
+def _counted(server: ApiServer, word: str) -> int:
+    lines = server.ask("GET", "/metrics").raw.decode().splitlines()
+    name = f"tiphys_watch_{word}_total "
+    return int(next(line for line in lines if line.startswith(name)).removeprefix(name))
+
+
+def _until_one_more(server: ApiServer, word: str, before: int) -> None:
+    end = time.monotonic() + 60
+    while _counted(server, word) == before:
+        assert time.monotonic() < end, f"no more {word}"
+        time.sleep(0.05)
+
+
+def test_a_reader_that_does_not_read_is_cut_and_may_come_again(server: ApiServer) -> None:
+    workflow = server.submit(_large())
+    server.wait_node(workflow, "pause(59:59)", "running")
+    sent, cut = _counted(server, "messages"), _counted(server, "cut")
+
+    with _deaf(server, workflow):
+        _until_one_more(server, "messages", sent)
+        server.post(f"/workflows/{workflow}/stop", {})  # News that find no room.
+        _until_one_more(server, "cut", cut)
+    with opened(server, workflow) as stream:
+        again = json.loads(stream.recv(timeout=60))
+
+    assert len(again["nodes"]) > 60
 
 
 def test_a_removed_token_ends_its_streams(server: ApiServer, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_off_it_runs_here_whatever_queue_of_the_cluster_it_names(server: ApiServ
 def test_off_there_are_no_queues_of_volcano(server: ApiServer) -> None:
     refused = server.post("/queues", {"name": "q", "scheduler": "volcano"})
 
-    assert (refused.status, refused.code) == (404, "not_found")
+    assert (refused.status, refused.code) == (422, "invalid_input")
     assert server.get("/queues?scheduler=volcano").data == []
 
 

@@ -114,6 +114,13 @@ def test_a_job_flow_that_is_drawn_runs_too(window: Window, server: ApiServer) ->
         {"name": "rest", "dependsOn": {"targets": ["unload"]}},
     ]
     assert [each["kind"] for each in templates] == ["JobTemplate", "JobTemplate"]
+    bench.node("rest").click()
+    image = bench.field("Image")
+    image.fill("alpine:3")
+    image.press("Enter")
+    assert bench.wait_text("image: alpine:3").count("image: busybox") == 1
+    bench.write(bench.text().replace("- name: unload\n", "# By hand.\n    - name: unload\n", 1))
+    bench.edge("unload", "rest")
     window.sees("No problems found")
 
     window.button("Submit…").click()

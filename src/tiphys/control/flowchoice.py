@@ -12,18 +12,27 @@ from tiphys.ports import CONTROLLER_LABEL, SCHEDULER_LABEL, VOLCANO
 from tiphys.spec import model
 
 _KIND, _MANIFEST = "tiphys.dev/kind", "tiphys.dev/manifest"
+DRIVEN = "FlowController"
+"""The kind of the event that tells why a flow is driven from here."""
+_TOLD = 5
 replace = msgspec.structs.replace
 
 
-def settle_controller(workflow: model.Workflow, namespace: str) -> model.Workflow:
-    """Give the workflow with the label that says who drives it; ``namespace`` is the cluster's."""
+def settle_controller(workflow: model.Workflow, namespace: str) -> tuple[model.Workflow, str]:
+    """Give the workflow with the label that says who drives it, and why that is not Volcano.
+
+    ``namespace`` is the cluster's; "" stands for the workflow's own.
+    """
     labels = {k: v for k, v in workflow.metadata.labels.items() if k != CONTROLLER_LABEL}
-    is_flow = labels.get(SCHEDULER_LABEL) == VOLCANO and labels.get(_KIND) == "JobFlow"
-    if is_flow and not _reasons(workflow, namespace):
-        labels[CONTROLLER_LABEL] = VOLCANO
+    why: list[str] = []
+    if labels.get(SCHEDULER_LABEL) == VOLCANO and labels.get(_KIND) == "JobFlow":
+        why = _reasons(workflow, namespace)
+        if not why:
+            labels[CONTROLLER_LABEL] = VOLCANO
+    told = f"driven from here: {'; '.join(why[:_TOLD])}" if why else ""
     if labels == workflow.metadata.labels:
-        return workflow
-    return replace(workflow, metadata=replace(workflow.metadata, labels=labels))
+        return workflow, told
+    return replace(workflow, metadata=replace(workflow.metadata, labels=labels)), told
 
 
 def _reasons(workflow: model.Workflow, namespace: str) -> list[str]:

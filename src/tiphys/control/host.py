@@ -28,7 +28,7 @@ from tiphys.control.choice import FELL_BACK, choose, classed
 from tiphys.control.claims import Claims
 from tiphys.control.cluster_queue import ClusterQueues
 from tiphys.control.door import Handler
-from tiphys.control.flowchoice import settle_controller
+from tiphys.control.flowchoice import DRIVEN, settle_controller
 from tiphys.control.garbage import Garbage
 from tiphys.control.leftover import Leftovers, clearing
 from tiphys.control.loop import Control
@@ -55,7 +55,7 @@ from tiphys.scheduling.estimate import KIND as ESTIMATE
 from tiphys.spec.library import Library
 from tiphys.spec.model import ObjectMeta, Secret
 from tiphys.spec.parse import Bundle, Parsed
-from tiphys.store import ObjectRow, Store, WorkflowRow
+from tiphys.store import EventRow, ObjectRow, Store, WorkflowRow
 from tiphys.store.lock import FolderLock
 
 MIN_PODS = 8
@@ -165,13 +165,15 @@ class Host:
         self._check_name(submission.workflow.metadata)
         now = self.clock.now()
         workflow, fallen = choose(submission.workflow, self.schedulers)
-        workflow = settle_controller(workflow, self.cluster_namespace)
+        workflow, driven = settle_controller(workflow, self.cluster_namespace)
         spec = classed(submission.spec, workflow, self.schedulers)
         run = begin(workflow, spec, library, uid=str(uuid.uuid4()), created_at=now)
         row = row_of(run, manifest=workflow, library=freeze(library), source=submission.source)
         self._ledger.submit(row)
         if fallen:
             self.control.tell(run, FELL_BACK, fallen)
+        if driven:
+            self._ledger.note(EventRow(uid=run.uid, at=now, kind=DRIVEN, text=driven))
         self.garbage.promise(row, at=now)
         self.control.add(run)
         if nodes:

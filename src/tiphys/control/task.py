@@ -48,7 +48,7 @@ def make_task(run: Run, command: StartNode, now: float) -> Task:
         volumes=volumes_of(run),
         capture_result=command.capture_result,
         deadline=_deadline(command, now),
-        pod_spec_patch=template.pod_spec_patch or run.spec.pod_spec_patch,
+        pod_spec_patch=run.spec.pod_spec_patch,
         labels={**common.labels, **template.metadata.labels},
         annotations={**common.annotations, **template.metadata.annotations},
         archive_logs=_archives(run, template),

@@ -269,37 +269,35 @@ class VolcanoDispatcher:
 
     async def _conclude(self, entry: _Entry) -> None:
         """Wait for the last news and lines, then tell of the end."""
-        crews = entry.crews.values()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(QUIET):
-                for crew in crews:
-                    while not (crew.settled or crew.gone):
-                        crew.changed.clear()
-                        await crew.changed.wait()
-        await asyncio.gather(*(crew.finish_logs() for crew in crews))
-        whole = len(entry.crews) == len(entry.mirror.steps)
-        good = whole and all(crew.phase == "Completed" for crew in crews)
-        phase, at = Phase.SUCCEEDED if good else Phase.FAILED, now()
-        nodes = [node for step in entry.crews for node in self._nodes(entry, step)]
-        nodes += entry.mirror.end(phase, at)
+        try:
+            await asyncio.gather(*(crew.quieten(QUIET) for crew in entry.crews.values()))
+            end = self._end(entry)
+        except Exception as error:  # As above.
+            self._give_up(entry, f"{type(error).__name__}: {error}")
+            return
         self._entries.pop(entry.order.uid, None)
-        self._sink(
-            [
-                Mirrored(
-                    uid=entry.order.uid,
-                    at=at,
-                    phase=str(phase),
-                    message="" if good else entry.why,
-                    started_at=at,
-                    finished_at=at,
-                    nodes=tuple(nodes),
-                )
-            ]
-        )
-        if good:
+        self._sink([end])
+        if end.phase == Phase.SUCCEEDED:
             self._orders.add(self._spawn(self._round_off(entry)))
         elif entry.stopping:
             self._orders.add(self._spawn(self._mark(entry, "Failed")))
+
+    def _end(self, entry: _Entry) -> Mirrored:
+        """Give how a flow ended."""
+        crews, steps = entry.crews.values(), entry.mirror.steps
+        good = len(crews) == len(steps) and all(crew.phase == "Completed" for crew in crews)
+        phase, at = Phase.SUCCEEDED if good else Phase.FAILED, now()
+        nodes = [node for step in entry.crews for node in self._nodes(entry, step)]
+        nodes += entry.mirror.end(phase, at)
+        return Mirrored(
+            uid=entry.order.uid,
+            at=at,
+            phase=str(phase),
+            message="" if good else entry.why,
+            started_at=at,
+            finished_at=at,
+            nodes=tuple(nodes),
+        )
 
     async def _round_off(self, entry: _Entry) -> None:
         """See to it that upstream's flow ends as well, and drops its Jobs if it should.
@@ -341,25 +339,25 @@ class VolcanoDispatcher:
 
     async def _mark(self, entry: _Entry, phase: str) -> None:
         """Give upstream's flow a phase that its controller leaves alone."""
-        client, _ = self._connect()
         path = f"{flows_path(entry.namespace)}/{entry.order.name}/status"
         change = {"status": {"state": {"phase": phase}}}
-        with suppress(ClusterError):
+        with suppress(TiphysError, OSError):
+            client, _ = self._connect()
             await client.call("PATCH", path, change, kind=MERGE, patience=FOREVER)
 
     async def _terminate(self, crew: Crew) -> None:
-        client, _ = self._connect()
-        with suppress(ClusterError):
-            assert crew.job is not None
+        assert crew.job is not None
+        with suppress(TiphysError, OSError):
+            client, _ = self._connect()
             await order_job(client, crew.job, "TerminateJob")
 
     async def _remove(self, given: Instruction) -> None:
         """Delete what was made for a flow or its Jobs; the rest belongs to these and follows."""
-        client, _ = self._connect()
         namespace = self._config.namespace or given.namespace
         query = {"labelSelector": f"{WORKFLOW_ID}={given.uid}"}
         for collection in (flows_path(namespace), vcjobs_path(namespace)):
-            with suppress(ClusterError):
+            with suppress(TiphysError, OSError):  # A cluster that is no more keeps nothing.
+                client, _ = self._connect()
                 listed = await client.get(collection, query, patience=FOREVER)
                 for thing in listed.get("items") or ():
                     path = f"{collection}/{thing['metadata']['name']}"

@@ -98,7 +98,7 @@ def seen(run: Run, node: Node, event: JobSeen) -> None:
     run.touch(node)
     for pod in event.pods:
         _see_pod(run, node, frame, pod)
-    running = JobPhase(event.phase) not in {JobPhase.PENDING, *_ENDED}
+    running = event.phase not in {JobPhase.PENDING, *_ENDED}
     if running or (node.phase is Phase.RUNNING and event.phase == JobPhase.PENDING):
         set_phase(run, node, Phase.RUNNING if running else Phase.PENDING, event.message)
     # Whoever waits for its pods is looked at again.

@@ -58,6 +58,7 @@ class Herald:
         self._dirty: set[str] = set()
         self._busy: set[str] = set()
         self._watched: set[str] = set()
+        self._said: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._writes: set[asyncio.Task[None]] = set()
 
@@ -117,7 +118,7 @@ class Herald:
                 try:
                     await self._publish(self._rosters[uid])
                 except ClusterError as error:
-                    self.note(f"Kueue is not told of {self._rosters[uid].name}: {error}")
+                    self._complain(f"Kueue is not told of {self._rosters[uid].name}: {error}")
                     self._dirty.add(uid)
                     await asyncio.sleep(_PAUSE)
         finally:
@@ -125,7 +126,13 @@ class Herald:
         roster = self._rosters[uid]
         if roster.status.phase and roster.has_ended:
             del self._rosters[uid]
+            self._heard.pop(uid, None)
             await self._sweep(roster.namespace)
+
+    def _complain(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self.note(text)
 
     async def _publish(self, roster: Roster) -> None:
         path = _collection(roster.namespace)
@@ -183,6 +190,7 @@ class Herald:
         wanted = (wants_suspension(thing), frozenset(released(thing)))
         before = self._heard.get(uid, (is_held(thing), frozenset()))
         self._heard[uid] = wanted
+        roster.held = wanted[0] and roster.is_suspended
         if wanted[0] != before[0]:
             now = self._clock()
             event = ev.RunSuspended(at=now) if wanted[0] else ev.RunResumed(at=now, pauses=False)

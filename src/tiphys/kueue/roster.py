@@ -43,6 +43,11 @@ class Roster:
         """Of layers that were released: what they asked for."""
 
     @property
+    def is_suspended(self) -> bool:
+        """Whether the run stands still, whoever wanted it."""
+        return self._head[1]
+
+    @property
     def status(self) -> Status:
         """What the cluster is told."""
         busy = {each.layer for each in self._live.values()}

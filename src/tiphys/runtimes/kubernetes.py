@@ -74,6 +74,9 @@ from tiphys.spec import model
 WORKERS = 4
 LOG_PATIENCE = 30.0
 LAST_WORDS = 10.0
+"""Seconds without any answer after which Jobs that have ended are left as they are."""
+FAREWELLS = 4
+"""So many are let go at once: what is to start goes first."""
 _JOB_LABEL = "batch.kubernetes.io/job-name"
 _BACKGROUND = {"propagationPolicy": "Background"}
 T = TypeVar("T")
@@ -112,6 +115,7 @@ class KubernetesRuntime:
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="pods")
         self._jobs: set[asyncio.Task[None]] = set()
         self._farewells: set[asyncio.Task[None]] = set()
+        self._last = asyncio.Semaphore(FAREWELLS)
         self._closed = False
 
     # --- ports.Runtime --------------------------------------------------------------------
@@ -168,9 +172,13 @@ class KubernetesRuntime:
     async def close(self) -> None:
         """Hang up; Jobs keep running."""
         self._closed = True
-        if self._farewells:
+        left = len(self._farewells)
+        while left:
             # A Job that has ended would stay for ever if nobody gave it its time to live.
-            await asyncio.wait(self._farewells, timeout=LAST_WORDS)
+            await asyncio.wait(set(self._farewells), timeout=LAST_WORDS)
+            if len(self._farewells) == left:
+                break
+            left = len(self._farewells)
         for job in self._jobs:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
@@ -433,7 +441,8 @@ class KubernetesRuntime:
 
     async def _let_go(self, attempt: PodAttempt) -> None:
         if self._client is not None:  # Without a cluster nothing was made there.
-            await self._clear_objects(self._client, attempt)
+            async with self._last:
+                await self._clear_objects(self._client, attempt)
         with suppress(OSError):
             await self._in_thread(partial(staging.clear, attempt.folder))
 

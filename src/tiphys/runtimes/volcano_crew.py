@@ -204,7 +204,16 @@ class Crew:
                     known = self._logs[uid, container] = (copy, spawn(copy.run()))
                 known[0].over = ended or uid in self._lost
 
-    async def finish_logs(self) -> None:
+    async def quieten(self, patience: float) -> None:
+        """Wait until nothing more is heard of the pods, and their logs are here."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                while not (self.settled or self.gone):
+                    self.changed.clear()
+                    await self.changed.wait()
+        await self._finish_logs()
+
+    async def _finish_logs(self) -> None:
         """Wait until all lines are here, but not for ever."""
         for copy, _ in self._logs.values():
             copy.over = True

@@ -233,15 +233,13 @@ class VolcanoRuntime:
 
     async def _conclude(self, attempt: _Attempt) -> None:
         """Wait for the last news and lines, then tell of the end."""
-        crew = attempt.crew
-        with suppress(TimeoutError):
-            async with asyncio.timeout(QUIET):
-                while not (crew.settled or crew.gone):
-                    crew.changed.clear()
-                    await crew.changed.wait()
-        await crew.finish_logs()
-        self._tell(attempt)
-        self._finish(attempt, self._verdict(attempt))
+        try:
+            await attempt.crew.quieten(QUIET)
+            self._tell(attempt)
+            end = self._verdict(attempt)
+        except Exception as error:  # As above.
+            end = _failure(attempt, f"{type(error).__name__}: {error}")
+        self._finish(attempt, end)
 
     def _verdict(self, attempt: _Attempt) -> TaskEnded:
         crew = attempt.crew

@@ -8,8 +8,10 @@ are, is ours to tell for all of them alike.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
@@ -18,7 +20,7 @@ from tiphys.control.choice import has_fallen_back
 from tiphys.control.host import Host
 from tiphys.control.task import scheduler_of
 from tiphys.engine.run import Run
-from tiphys.errors import ClusterError, NotFoundError
+from tiphys.errors import ClusterError, InvalidInputError, NotFoundError
 from tiphys.ports import LOCAL, SCHEDULER_LABEL
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.queue import DEFAULT
@@ -28,6 +30,8 @@ from tiphys.store import WorkflowFilter
 
 PREFIX = "q-"
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+AWAY = 3.0
+"""Seconds after which a cluster counts as away where its queues are only listed along."""
 RUNS, ROWS = 50, 5
 """Of so many workflows so many waiting nodes are listed."""
 Shown = dict[str, Any]
@@ -78,10 +82,10 @@ class QueueDesk:
         self._kinds = {each.scheduler: each for each in kinds}
 
     def of(self, scheduler: str) -> SchedulerQueues:
-        """Give the queues of a scheduler; raise NotFoundError where it has none here."""
+        """Give the queues of a scheduler; raise InvalidInputError where it has none here."""
         found = self._kinds.get(scheduler)
         if found is None:
-            raise NotFoundError(f"this server has no queues of {scheduler[:40]!r}")
+            raise InvalidInputError(f"this server has no queues of {scheduler[:40]!r}")
         return found
 
     async def find(self, key: str) -> tuple[SchedulerQueues, str]:
@@ -90,7 +94,7 @@ class QueueDesk:
         try:
             queues = self.of(scheduler or LOCAL)
             return queues, await queues.check(name)
-        except NotFoundError:
+        except (NotFoundError, InvalidInputError):
             raise NotFoundError(f"there is no queue {key[:200]!r}") from None
 
     async def choose(self, key: str, scheduler: str) -> str:
@@ -106,17 +110,18 @@ class QueueDesk:
             return name_of(key)  # It cannot be asked now; the work waits until it can.
 
     async def listed(self, scheduler: str | None = None) -> list[Shown]:
-        """Show all queues, or those of one scheduler; a cluster that is away has none to show."""
+        """Show all queues, or those of one scheduler.
+
+        Asked for all, a cluster that is away has none to show: whoever looks does not wait for it.
+        """
         if scheduler is not None:
             known = self._kinds.get(scheduler)
             return await known.listed() if known else []
         found: list[Shown] = []
         for queues in self._kinds.values():
-            try:
-                found += await queues.listed()
-            except ClusterError:
-                if queues.scheduler == LOCAL:
-                    raise
+            with suppress(ClusterError, TimeoutError):
+                async with asyncio.timeout(AWAY):
+                    found += await queues.listed()
         return found
 
     # --- who is in them -----------------------------------------------------------------------

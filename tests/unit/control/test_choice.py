@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tiphys.config import SchedulerSettings, VolcanoSettings
-from tiphys.control.choice import ASKED, choose, has_fallen_back
+from tiphys.control.choice import ASKED, choose, classed, has_fallen_back
 from tiphys.ports import SCHEDULER_LABEL
 from tiphys.spec import model
 
@@ -51,3 +51,25 @@ def test_what_fell_back_asks_again_when_it_is_submitted_again() -> None:
 
     assert settled.metadata.labels == {SCHEDULER_LABEL: "volcano"}
     assert (settled.metadata.annotations, why) == ({}, "")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "presets", "priority", "found"),
+    [
+        ("volcano", True, 100, "high"),
+        ("volcano", True, 10, ""),
+        ("volcano", True, 77, ""),
+        ("volcano", True, None, ""),
+        ("volcano", False, 100, ""),
+        ("k8s-native", True, 100, ""),
+    ],
+)
+def test_a_priority_becomes_the_class_of_its_name_where_such_classes_are_made(
+    scheduler: str, presets: bool, priority: int | None, found: str
+) -> None:
+    volcano = VolcanoSettings(enabled=True, presets=presets)
+    spec = model.WorkflowSpec(priority=priority)
+
+    after = classed(spec, workflow(scheduler), SchedulerSettings(volcano=volcano))
+
+    assert after.pod_priority_class_name == found

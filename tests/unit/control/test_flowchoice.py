@@ -27,7 +27,7 @@ def read(*documents: Document, scheduler: str = VOLCANO) -> model.Workflow:
 
 
 def is_handed_over(workflow: model.Workflow, namespace: str = "") -> bool:
-    return is_dispatched(settle_controller(workflow, namespace).metadata.labels)
+    return is_dispatched(settle_controller(workflow, namespace)[0].metadata.labels)
 
 
 def pair(second: Document, control: Any = None, **spec: Any) -> model.Workflow:
@@ -72,4 +72,13 @@ def test_nobody_can_choose_by_writing_the_label() -> None:
     labels = {**workflow.metadata.labels, CONTROLLER_LABEL: VOLCANO}
     forged = replace(workflow, metadata=replace(workflow.metadata, labels=labels))
 
-    assert CONTROLLER_LABEL not in settle_controller(forged, "").metadata.labels
+    assert CONTROLLER_LABEL not in settle_controller(forged, "")[0].metadata.labels
+
+
+def test_why_a_flow_is_driven_from_here_is_told() -> None:
+    probe = {"tcpSocketList": [{"taskName": "t", "port": 1}]}
+
+    _, why = settle_controller(pair(step("b", "a", probe=probe)), "")
+
+    assert why == "driven from here: b: a probe"
+    assert settle_controller(pair(step("b", "a")), "")[1] == ""

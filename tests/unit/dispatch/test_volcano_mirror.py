@@ -14,7 +14,9 @@ from tiphys.engine.node import Node, Phase
 from tiphys.ports import VOLCANO, Dispatch
 from tiphys.spec import model
 from tiphys.spec.parse import parse_text
+from tiphys.store import WorkflowRow
 from tiphys.testing.volcano import flow, step, task, template, text
+from tiphys.wire.volcano import volcano_object
 
 STEPS = [step("a"), step("b", "a"), step("c", "a"), step("d", "b", "c")]
 NEEDS = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
@@ -145,3 +147,37 @@ def test_what_is_there_may_say_more_than_is_wanted_but_nothing_else() -> None:
     assert not covers({"a": [{"b": 2}], "c": "x"}, wanted)
     assert not covers({"a": [{"b": 1}, {"b": 1}], "c": "x"}, wanted)
     assert not covers({"a": [{"b": 1}]}, wanted)
+
+
+@pytest.mark.parametrize(
+    ("phase", "listed"),
+    [
+        ("Pending", "pendingJobs"),
+        ("Running", "runningJobs"),
+        ("Restarting", "runningJobs"),
+        ("Terminating", "runningJobs"),
+        ("Completed", "completedJobs"),
+        ("Failed", "failedJobs"),
+        ("Aborted", "terminatedJobs"),
+        ("Terminated", "terminatedJobs"),
+        ("NewToUs", "unKnowJobs"),
+    ],
+)
+def test_every_phase_of_a_job_has_its_list_in_the_status(phase: str, listed: str) -> None:
+    given = workflow()
+    nodes = mirror().see("a", seen(phase, pod("Running"), retries=2), "")
+    row = WorkflowRow(
+        uid="u",
+        name="f",
+        namespace="n",
+        phase="Running",
+        created_at=1.0,
+        annotations=given.metadata.annotations,
+    )
+
+    status = volcano_object(row, nodes)["status"]
+
+    assert status[listed] == ["f-a"]
+    assert [name for name in status if name.endswith("Jobs")] == [listed]
+    assert status["jobStatusList"][0]["restartCount"] == 2
+    assert status["conditions"]["f-a"]["taskStatusCount"] == {"t": {"phase": {"Running": 1}}}

@@ -63,7 +63,7 @@ function Shown({ seen, span: chosen }: { seen: Panorama; span: string }) {
         <Figure label="Failure rate" value={good + bad ? `${Math.round((100 * bad) / (good + bad))}%` : "–"} />
         <Figure label="Nodes in line" value={seen.latest.waiting} to="/queues" />
       </SimpleGrid>
-      <SimpleGrid cols={{ base: 1, md: 3 }} spacing="sm">
+      <SimpleGrid cols={{ base: 1, lg: 3 }} spacing="sm">
         <Running rows={seen.running_rows} />
         <Card title="Ended lately" actions={<All to="/workflows?status=succeeded,failed,error" />}>
           {seen.ended_rows.length ? <Rows rows={seen.ended_rows} label="Ended workflows" /> : <Empty title="Nothing has ended" />}

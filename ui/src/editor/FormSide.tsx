@@ -29,7 +29,7 @@ export function TaskPart({ editing, home, name, onRenamed, onOpen, onRemove }: T
         Task {task.name}
       </Title>
       <TaskForm editing={editing} home={home} task={task} onRenamed={onRenamed} onOpen={onOpen} onRemove={onRemove} />
-      {called && !isGroup(called.kind) && called.kind !== "job" && (
+      {called && !isGroup(called.kind) && (
         <Stack gap="xs">
           <Title order={3} size="h6">
             Template {called.name}

@@ -1,6 +1,7 @@
 /** The fields of a template: what it runs, with which resources. */
 import { NumberInput, SimpleGrid, Text } from "@mantine/core";
 
+import { JobForm } from "./JobForm";
 import { LineField, ListField, TextField } from "./fields";
 import type { Value } from "./model/emit";
 import { setTemplateField, whereOf } from "./model/edits";
@@ -36,6 +37,7 @@ export function TemplateForm({ editing, template }: Props) {
       </div>
     );
   }
+  if (kind === "job") return <JobForm template={template} disabled={disabled} set={set} />;
   if (kind === "suspend") {
     const duration = text(asMap(template.body["suspend"])["duration"]);
     return (

@@ -83,24 +83,26 @@ function total(run: Summary): number | null {
 
 function Heads({ comparison: { a, b } }: { comparison: Comparison }) {
   return (
-    <Table aria-label="The two runs" withTableBorder>
-      <Table.Tbody>
-        {[a, b].map((run, index) => (
-          <Table.Tr key={index}>
-            <Table.Td>
-              <Link to="/workflows/$id" params={{ id: run.id }} className="row-link">
-                {run.name}
-              </Link>
-            </Table.Td>
-            <Table.Td>
-              <StatusWord status={run.status} />
-            </Table.Td>
-            <Table.Td>{instant(run.created_at)}</Table.Td>
-            <Table.Td className="num">{span(total(run))}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
+    <div className="scroll-x" tabIndex={0} role="group" aria-label="The two runs">
+      <Table withTableBorder>
+        <Table.Tbody>
+          {[a, b].map((run, index) => (
+            <Table.Tr key={index}>
+              <Table.Td>
+                <Link to="/workflows/$id" params={{ id: run.id }} className="row-link">
+                  {run.name}
+                </Link>
+              </Table.Td>
+              <Table.Td>
+                <StatusWord status={run.status} />
+              </Table.Td>
+              <Table.Td className="nowrap">{instant(run.created_at)}</Table.Td>
+              <Table.Td className="num">{span(total(run))}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
   );
 }
 

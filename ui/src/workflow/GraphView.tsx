@@ -72,7 +72,7 @@ function Inner({ graph, chosen, onChoose }: GraphViewProps) {
   const least = useLeast(places, large);
   const goTo = useGoTo(places, least, narrow);
   const flow = useReactFlow();
-  useFirstLook(places, goTo);
+  useFirstLook(places, narrow, goTo);
 
   /** From afar there are no boxes to click on, only their colours. */
   function onPane(event: MouseEvent): void {
@@ -218,14 +218,14 @@ function useEdges(view: View, places: ReadonlyMap<string, Point>): Edge[] {
   );
 }
 
-/** Show all of a graph when it is first there, and whenever boxes come or go; of a large one what can be read. */
-function useFirstLook(places: ReadonlyMap<string, Point>, goTo: GoTo): void {
-  const looked = useRef(0);
+/** Show all of a graph with every new layout; of a large one what can be read, and only at first. */
+function useFirstLook(places: ReadonlyMap<string, Point>, down: boolean, goTo: GoTo): void {
+  const looked = useRef<boolean | null>(null);
   const ready = useStore((state) => state.width > 0);
   useEffect(() => {
-    if (!ready || !places.size || looked.current === places.size) return;
-    const first = looked.current === 0;
-    looked.current = places.size;
+    if (!ready || !places.size) return;
+    const first = looked.current !== down;
+    looked.current = down;
     if (places.size <= DRAW_ALL) goTo(null);
     else if (first) goTo(null, 1, FAR);
   }, [places, ready]);
