@@ -153,8 +153,9 @@ class Groups:
 
     def give_back(self, group: Group) -> None:
         """Take back a group in which nothing runs any more."""
-        if group.limited or len(self._spare) >= KEPT:
-            group.remove()  # What was measured in it cannot be set back.
+        # What was counted in it cannot be set back.
+        if group.limited or group.ran_out_of_memory() or len(self._spare) >= KEPT:
+            group.remove()
         else:
             self._spare.append(group)
 
@@ -173,6 +174,8 @@ class Groups:
             folder = f"{self._homes[kind]}/{name}"
             try:
                 os.mkdir(folder)
+            except FileExistsError:
+                return self._make(limits)  # Of another executor with our number: the next name.
             except OSError:
                 continue
             folders[kind] = folder

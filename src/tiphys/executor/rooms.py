@@ -8,6 +8,7 @@ with something in it moves to the folder of its attempt, whose owner clears it.
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -33,7 +34,7 @@ class Rooms:
         self._numbers = count()
         self._is_made = False
         self._seen: dict[str, list[int]] = {}
-        """Rooms that were empty, and the times of their last changes then."""
+        """Rooms that were empty some time after they were made, and when they were last changed."""
 
     def take(self) -> str:
         """Return an empty room."""
@@ -51,25 +52,27 @@ class Rooms:
     def give_back(self, room: str, folder: str) -> None:
         """Take back a room in which nothing runs any more; what is in it goes to ``folder``."""
         with suppress(OSError):
-            if self._is_untouched(room):
-                if len(self._free) < KEPT:
-                    self._free.append(room)
-                    return
+            if len(self._free) < KEPT and self._is_untouched(room):
+                self._free.append(room)
+                return
+        # Whatever a task has done to it, it is used no more.
+        self._seen.pop(room, None)
+        with suppress(OSError):
+            if _is_empty(room):
+                remove_tree(room)
             else:
                 os.makedirs(folder, mode=0o755, exist_ok=True)
                 os.rename(room, f"{folder}/{LEFT}")
-                return
-        # Whatever a task has done to it, it is used no more.
-        with suppress(OSError):
-            remove_tree(room)
 
     def _is_untouched(self, room: str) -> bool:
-        state = [os.stat(path).st_mtime_ns for path in (room, work_of(room))]
-        if self._seen.get(room) == state:
-            return True
-        if os.listdir(room) != [_WORK] or os.listdir(work_of(room)):
+        # Of its times the one that a task cannot set; it tells of new rights, too.
+        state = [os.stat(path).st_ctime_ns for path in (room, work_of(room))]
+        known = self._seen.get(room)
+        if known is not None:
+            return known == state
+        if not _is_empty(room) or any(_rights(path) != 0o755 for path in (room, work_of(room))):
             return False
-        # Times tell of changes only if no change can bear the same: they move by ticks.
+        # They tell of changes only if no change can bear the same: they move by ticks.
         if time_ns() - max(state) > _SURELY_LATER:
             self._seen[room] = state
         return True
@@ -79,6 +82,14 @@ class Rooms:
         if self._is_made:
             with suppress(OSError):
                 remove_tree(self._folder)
+
+
+def _is_empty(room: str) -> bool:
+    return os.listdir(room) == [_WORK] and not os.listdir(work_of(room))
+
+
+def _rights(path: str) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode)
 
 
 def work_of(room: str) -> str:

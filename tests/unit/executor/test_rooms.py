@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -46,17 +47,36 @@ def test_what_a_task_leaves_goes_to_its_own_folder(
     assert not os.path.exists(progress_of(other))
 
 
-def test_a_file_left_in_a_room_known_as_empty_is_seen(rooms: Rooms, tmp_path: Path) -> None:
+def test_nothing_done_to_a_room_known_as_empty_goes_unseen(rooms: Rooms, tmp_path: Path) -> None:
     room = rooms.take()
-    for path in (room, work_of(room)):
-        os.utime(path, ns=(0, 0))
+    time.sleep(0.15)  # Until its times can tell.
     rooms.give_back(room, str(tmp_path / "first"))
     assert rooms.take() == room
-    Path(work_of(room), "file").touch()
+    before = os.stat(work_of(room))
+    file = Path(work_of(room), "file")
+    file.touch()
+    os.utime(work_of(room), ns=(before.st_atime_ns, before.st_mtime_ns))
 
     rooms.give_back(room, str(tmp_path / "second"))
 
     assert (tmp_path / "second" / LEFT / "work" / "file").exists()
+    assert rooms.take() != room
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.15])
+def test_a_room_with_other_rights_is_used_no_more(
+    rooms: Rooms, tmp_path: Path, wait: float
+) -> None:
+    room = rooms.take()
+    time.sleep(wait)
+    rooms.give_back(room, str(tmp_path / "first"))
+    assert rooms.take() == room
+    os.chmod(work_of(room), 0o500)
+
+    rooms.give_back(room, str(tmp_path / "second"))
+
+    assert rooms.take() != room
+    assert not os.path.exists(room)
 
 
 def test_a_room_that_a_task_has_removed_is_used_no_more(rooms: Rooms, tmp_path: Path) -> None:
