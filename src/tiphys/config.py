@@ -210,6 +210,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     entrypoint: str = ""
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     """Added to those of each workflow."""
+    priority: int | None = None
+    """Takes the place of ``spec.priority``."""
     log: bool = False
     """Whether the watcher wants the lines that tasks write."""
 

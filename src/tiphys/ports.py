@@ -16,7 +16,7 @@ import msgspec
 from tiphys.engine.event import PodSeen
 from tiphys.engine.node import Node
 from tiphys.scheduling.reason import Reason
-from tiphys.spec import model
+from tiphys.spec import mark, model
 
 CRON_LABEL = "workflows.argoproj.io/cron-workflow"
 """Names the schedule that made a workflow."""
@@ -26,7 +26,7 @@ LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO = "local", "k8s-native", "argo-default"
 SCHEDULERS = (LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO)
 DISPATCHED = frozenset({ARGO_DEFAULT})
 """Schedulers that take whole workflows: our engine only mirrors them."""
-CONTROLLER_LABEL = "tiphys.dev/flow-controller"
+CONTROLLER_LABEL = mark.CONTROLLER
 """On a JobFlow that Volcano's own controller drives: our engine only mirrors it, too."""
 
 AttemptId = str
@@ -258,6 +258,10 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was seen there before: one that is gone must not be made again."""
     attempts: Mapping[str, int] = {}
     """Nodes that are known already, and the numbers under which their logs are kept."""
+    queue: str = ""
+    """On Volcano: the queue of Jobs that name none."""
+    priority_class: str = ""
+    """On Volcano: that of Jobs that name none."""
 
 
 class Mirrored(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,6 +277,8 @@ class Mirrored(msgspec.Struct, frozen=True, kw_only=True):
     """Those that changed."""
     outputs: model.Outputs | None = None
     suspended: bool = False
+    cleared: bool | None = None
+    """Whether what was made for it is gone, after an order to remove it; None: not about that."""
 
 
 class Instruction(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from tests.cluster.dock import GPU, Dock, Json, is_true, layers
 from tests.cluster.helm import Helm
 from tests.cluster.rig.plane import ControlPlane
 from tiphys.kueue import label
+from tiphys.kueue.owner import Status, read_status, write_status
 
 WAITS = "while [ ! -f /tmp/go ]; do sleep 1; done"
 
@@ -119,6 +120,35 @@ def test_layers_of_our_own_engine_start_whole_and_where_their_flavor_says(
         assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
         assert toleration in pod["spec"]["tolerations"]
     settled(dock, 2)
+
+
+PAUSED = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: paused}
+spec: {entrypoint: main, templates: [{name: main, suspend: {}}]}
+"""
+
+
+def test_an_end_that_we_died_before_telling_is_told_by_the_next_of_us(
+    dock: Dock, helm: Helm
+) -> None:
+    dock.queue({GPU: 1})
+    dock.start()
+    begin(helm, flow([1]))
+    dock.until(lambda: phase(helm) == "Succeeded", "the workflow")
+    settled(dock, 1)
+    name = owner(dock)["metadata"]["name"]
+    lost = {
+        "data": write_status(Status("Running")),
+        "metadata": {"annotations": {"tiphys.dev/finished-at": None}},
+    }
+    path = f"/api/v1/namespaces/{dock.namespace}/configmaps/{name}"
+    dock.api.call("PATCH", path, lost, "merge-patch+json")
+
+    helm.begin("run", helm.write(PAUSED, "paused.yaml"))
+
+    dock.until(lambda: read_status(owner(dock)).phase == "Succeeded", "the word of its end")
 
 
 def test_a_preempted_layer_of_our_engine_waits_again_without_spending_retries(

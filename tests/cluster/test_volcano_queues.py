@@ -87,6 +87,19 @@ def test_the_status_is_what_volcano_reports_and_a_used_queue_stays(deck: Deck) -
         deck.client.do(calls.get_queue(key))
 
 
+def test_a_plan_makes_or_replaces_a_queue_with_its_state(deck: Deck) -> None:
+    name = deck.queue("planned", capability={"cpu": "2"}, priority=4)
+    plan = {"weight": 2, "state": "Closed"}
+
+    replaced = deck.client.do(calls.put_queue_plan(name, plan, scheduler="volcano"))
+    made = deck.client.do(calls.put_queue_plan(f"{name}-new", {"weight": 3}, scheduler="volcano"))
+    spec = deck.on_cluster(name)["spec"]
+    deck.forget(f"{QUEUES}/{name}-new")
+
+    assert (spec["weight"], spec.get("capability") or {}) == (2, {})
+    assert (replaced["state"], made["weight"]) == ("Closed", 3)
+
+
 def test_the_command_speaks_of_the_same_queues(deck: Deck) -> None:
     name = f"{deck.namespace}-word"
     whose = ("--scheduler", "volcano")

@@ -91,5 +91,8 @@ def test_a_gang_with_room_for_two_starts_none_and_comes_back_late(
     listed = deck.client.do(calls.list_workflows(name="gang", limit=200))
     runs = [deck.ended(each.id) for each in listed]
     (run,) = [each for each in runs if each.queue_id == f"q-volcano:{queue}"]
-    assert deck.pods(run.id, "Running") == []
-    assert not any("Succeeded" in str(pod["status"]) for pod in deck.pods(run.id))
+    events = deck.client.do(calls.get_events(run.id))
+    told = [event.text for event in events if event.kind == "PodGroup"]
+    assert any(f"of 3 in queue {queue}: " in each for each in told)
+    assert not any("Running" in each for each in told)
+    assert all(node.start_time is None for node in run.nodes if node.type == "pod")

@@ -1,12 +1,17 @@
-"""A server that answers as it was told to, one answer after another: the far end of a client."""
+"""A server that answers as it was told to: the far end of a client.
+
+One answer after another, or by a function of method and path.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +32,9 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, answers: list[Told]) -> None:
+    def __init__(self, answer: Callable[[str, str], Told]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers = answers
+        self.answer = answer
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
 
     @property
@@ -45,7 +50,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.asked.append((self.command, self.path, headers, body))
-        told = self.server.answers.pop(0)
+        told = self.server.answer(self.command, self.path)
         self.send_response(told.status)
         for name, value in told.headers.items():
             self.send_header(name, value)
@@ -70,9 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(*answers: Told) -> Iterator[Server]:
-    """Run a server with these answers."""
-    server = Server(list(answers))
+def answering(answer: Callable[[str, str], Told]) -> Iterator[Server]:
+    """Run a server that answers each request by itself."""
+    server = Server(answer)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
@@ -81,3 +86,23 @@ def serving(*answers: Told) -> Iterator[Server]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def serving(*answers: Told) -> Iterator[Server]:
+    """Run a server with these answers."""
+    left = list(answers)
+    with answering(lambda method, path: left.pop(0)) as server:
+        yield server
+
+
+def write_access(folder: Path, server: Server) -> str:
+    """Write the kubeconfig of a server; give its path."""
+    named = {
+        "clusters": [{"name": "c", "cluster": {"server": server.address}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+    }
+    path = folder / "kubeconfig"
+    path.write_text(json.dumps({"current-context": "x", **named}))
+    return str(path)

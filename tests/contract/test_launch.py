@@ -14,7 +14,9 @@ import pytest
 
 from tests.contract.api_server import ADMIN, ApiServer
 from tiphys.client import Client, calls
-from tiphys.client.launch import Payload, Worker, launch
+from tiphys.client.launch import Payload, Worker, launch, read_payload
+from tiphys.errors import InvalidInputError
+from tiphys.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +52,29 @@ def test_without_a_server_it_runs_here(tmp_path: Path, script: str, code: int) -
     _, said = process.communicate(timeout=120)
 
     assert process.returncode == code, said
+
+
+def test_alone_it_has_a_priority_and_a_project(tmp_path: Path) -> None:
+    words = ("--priority", "5", "--project", "team", "--", "true")
+    process = begin(alone(tmp_path), tmp_path, *words)
+    _, said = process.communicate(timeout=120)
+
+    assert process.returncode == 0, said
+    with Store.open(tmp_path / "data", owner=False) as store:
+        (row,) = store.workflows()
+    assert (row.namespace, row.priority) == ("team", 5)
+
+
+@pytest.mark.parametrize(("given", "found"), [("5", 5), ("high", "high"), (7, 7)])
+def test_a_priority_is_a_word_or_a_number(given: str | int, found: str | int) -> None:
+    payload = read_payload({"priority": given, "worker": {"command": ["true"]}})
+
+    assert payload.priority == found
+
+
+def test_a_priority_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="urgent"):
+        read_payload({"priority": "urgent"})
 
 
 def test_what_makes_no_sense_is_told_before_anything_starts(tmp_path: Path) -> None:
@@ -95,7 +120,7 @@ def test_ctrl_c_stops_the_work_and_waits_for_its_end(server: ApiServer, tmp_path
 
 
 def test_detached_it_only_hands_the_work_in(server: ApiServer, tmp_path: Path) -> None:
-    process = begin(asking(server), tmp_path, "--detach", "--", "true")
+    process = begin(asking(server), tmp_path, "--detach", "--priority", "5", "--", "true")
     out, said = process.communicate(timeout=120)
 
     assert process.returncode == 0, said

@@ -51,7 +51,13 @@ def test_on_it_goes_to_the_cluster_and_says_where_there_is_none(tmp_path: Path) 
         ended = server.wait(submitted(server, scheduler="volcano"), "succeeded", "failed", "error")
         listed = server.get("/queues?scheduler=volcano")
         own = server.get("/queues").data
+        server.post("/queues", {"name": "shared"})
+        server.wait(submitted(server, scheduler="volcano", queue_id="shared"))
+        stats = server.get("/queues/q-shared/status").data["stats"]
+        body = {"name": "w", "project_id": "default", "workflow_yaml": flow("true")}
+        mixed = server.post("/workflows", {**body, "queue_id": "q-volcano:shared"})
 
+    assert (mixed.status, stats["failed"]) == (422, 0)
     assert (ended["status"], ended["scheduler"]) == ("error", "volcano")
     assert "no cluster is known" in ended["message"]
     assert (listed.status, listed.code) == (502, "cluster_error")

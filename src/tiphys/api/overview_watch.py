@@ -23,8 +23,8 @@ from tiphys.api.stream import Watcher, serve
 from tiphys.api.view import summary
 from tiphys.engine.node import Phase
 from tiphys.ports import LOCAL
-from tiphys.scheduling.admission import queue_of
 from tiphys.service.access import Identity, Role
+from tiphys.service.queue_desk import place_of
 from tiphys.store import WorkflowFilter
 
 router = routes("/overview")
@@ -101,14 +101,12 @@ class Panorama:
         """Give the first queues with how many nodes are in line and how many workflows run."""
         desk, control = self.context.queues, self.context.host.control
         running = Counter(
-            queue_of(run.labels, run.annotations)
-            for run in control.runs.values()
-            if run.phase == Phase.RUNNING
+            place_of(run) for run in control.runs.values() if run.phase == Phase.RUNNING
         )
         depth = Counter(work.queue for work in control.scheduler.waiting_works())
         found = []
         for shown in (await desk.of(LOCAL).listed())[:QUEUES]:
             name = shown["name"]
             kept = {key: shown[key] for key in ("id", "name", "status", "sla_seconds")}
-            found.append({**kept, "waiting": depth[name], "running": running[name]})
+            found.append({**kept, "waiting": depth[name], "running": running[LOCAL, name]})
         return found

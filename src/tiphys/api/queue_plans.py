@@ -20,8 +20,9 @@ from tiphys.api.shapes import Done, Envelope
 from tiphys.control.queues import queue_handlers
 from tiphys.control.server import QueueOffice
 from tiphys.errors import NotFoundError
-from tiphys.ports import LOCAL
+from tiphys.ports import LOCAL, VOLCANO
 from tiphys.service.access import Role
+from tiphys.service.queue_desk import PREFIX
 
 router = routes("/queue-plans", "queues")
 Scheduler = Annotated[
@@ -66,7 +67,8 @@ async def put_queue_plan(
     bodies.check_queue_name(queue)
     plan = {"name": queue, **body.given()}
     saved = await _perform(context, scheduler, "queue-save", queue=plan, new=new)
-    await context.audit.note(who, "make queue" if new else "change queue", subject=f"q-{queue}")
+    what = "make queue" if new else "change queue"
+    await context.audit.note(who, what, subject=_id(context, scheduler, queue))
     return answer(saved)
 
 
@@ -86,7 +88,7 @@ async def set_queue_plan_state(
     who.require(Role.ADMIN)
     word = "Open" if state == "open" else "Closed"
     saved = await _perform(context, scheduler, "queue-state", name=queue, state=word)
-    await context.audit.note(who, f"{state} queue", subject=f"q-{queue}")
+    await context.audit.note(who, f"{state} queue", subject=_id(context, scheduler, queue))
     return answer(saved)
 
 
@@ -97,8 +99,13 @@ async def delete_queue_plan(
     """Remove a queue that has neither live workflows nor queues below it."""
     who.require(Role.ADMIN)
     await _perform(context, scheduler, "queue-delete", name=queue)
-    await context.audit.note(who, "remove queue", subject=f"q-{queue}")
+    await context.audit.note(who, "remove queue", subject=_id(context, scheduler, queue))
     return answer(message="Queue removed")
+
+
+def _id(context: ApiContext, scheduler: str | None, queue: str) -> str:
+    whose = scheduler or context.config.scheduler.default
+    return f"{PREFIX}{whose}:{queue}" if whose == VOLCANO else f"{PREFIX}{queue}"
 
 
 async def _perform(context: ApiContext, scheduler: str | None, op: str, **arguments: Any) -> Any:

@@ -51,7 +51,7 @@ _OF_PAYLOAD = ("kind", "name", "size", "queue", "priority", "retries")
 @click.option("--priority", help="critical, high, normal, low, or a number.")
 @click.option("--retries", type=int, metavar="N", help="How often it is begun again if it fails.")
 @click.option("--scheduler", type=click.Choice(SCHEDULERS), help="Who runs it.")
-@click.option("--project", default="default", show_default=True, help="Whose it is.")
+@click.option("--project", help="Whose it is; `default` if not given.")
 @click.option("-d", "--detach", is_flag=True, help="Only hand it in, and print its id.")
 @server_option
 def command(words: tuple[str, ...], **given: Any) -> int:
@@ -66,12 +66,12 @@ def command(words: tuple[str, ...], **given: Any) -> int:
     if client is None:
         if given["detach"]:
             raise InvalidInputError("nobody is there to go on with it: start `tiphys server` first")
-        return _run_here(payload, given["scheduler"])
+        return _run_here(payload, given["scheduler"], given["project"])
     with client:
         from tiphys.client.launch import start  # noqa: PLC0415
 
         scheduler = given["scheduler"] or ""
-        run = start(client, payload, scheduler=scheduler, project=given["project"])
+        run = start(client, payload, scheduler=scheduler, project=given["project"] or "default")
         sys.stdout.write(f"{run}\n")
         sys.stdout.flush()
         return 0 if given["detach"] else _Following(client, run).to_the_end()
@@ -184,21 +184,29 @@ def _do(call: Call[Any]) -> None:
         client.do(call)
 
 
-def _run_here(payload: Payload, scheduler: str | None) -> int:
+def _run_here(payload: Payload, scheduler: str | None, project: str | None) -> int:
     from tiphys.cli.run import exit_code, show  # noqa: PLC0415
     from tiphys.cli.watch import choose_watch  # noqa: PLC0415
     from tiphys.client.launch import text_of  # noqa: PLC0415
     from tiphys.config import RunOptions  # noqa: PLC0415
     from tiphys.control.local import run_files  # noqa: PLC0415
 
-    labels = scheduler_label(scheduler) | {"tiphys.dev/priority-class": payload.priority}
-    options = RunOptions(data=data_folder(), labels=labels)
+    labels, number = scheduler_label(scheduler), None
+    if isinstance(payload.priority, str):
+        labels["tiphys.dev/priority-class"] = payload.priority
+    else:
+        number = payload.priority
+    options = RunOptions(data=data_folder(), labels=labels, priority=number)
     watch = choose_watch(options, quiet=False, data_on_stdout=False)
     texts = [("launch.json", text_of(payload).encode())]
     try:
         with watch:
             work = run_files(
-                texts, parameters={}, config=settings(), watcher=watch, options=options
+                texts,
+                parameters={},
+                config=settings(namespace=project),
+                watcher=watch,
+                options=options,
             )
             finished = asyncio.run(work)
     except KeyboardInterrupt:

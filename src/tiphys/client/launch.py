@@ -26,6 +26,7 @@ from tiphys.core.gang import Worker, crew, gang_text, members
 from tiphys.errors import InvalidInputError
 
 __all__ = ["Payload", "Worker", "follow", "launch", "read_payload", "start", "text_of"]
+PRIORITIES = ("critical", "high", "normal", "low")
 ENDED = frozenset({"succeeded", "failed", "error"})
 _PAUSE = 1.0
 PATIENCE = 60.0
@@ -43,7 +44,8 @@ class Payload:
     size: int = 0
     """Of a gang; of the others it must be what follows from the kind, or 0."""
     queue: str = ""
-    priority: str = "normal"
+    priority: int | str = "normal"
+    """critical, high, normal, low, or a number."""
     retries: int = 0
 
 
@@ -53,9 +55,21 @@ def read_payload(data: Mapping[str, Any]) -> Payload:
     if unknown := data.keys() - known:
         raise InvalidInputError(f"a payload has no {', '.join(sorted(unknown))}")
     try:
-        return msgspec.convert(data, Payload)
+        return msgspec.convert({**data, **_priority(data)}, Payload)
     except msgspec.ValidationError as error:
         raise InvalidInputError(f"payload: {error}") from error
+
+
+def _priority(data: Mapping[str, Any]) -> dict[str, int]:
+    """Read a priority that is a number in words, as flags give it."""
+    given = data.get("priority")
+    if not isinstance(given, str) or given in PRIORITIES:
+        return {}
+    try:
+        return {"priority": int(given)}
+    except ValueError:
+        known = ", ".join(PRIORITIES)
+        raise InvalidInputError(f"priority {given!r} is none of {known}, and no number") from None
 
 
 def text_of(payload: Payload) -> str:

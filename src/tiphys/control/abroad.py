@@ -22,6 +22,7 @@ from tiphys.ports import (
     Mirrored,
     is_dispatched,
 )
+from tiphys.scheduling.admission import queue_of
 from tiphys.spec import model
 
 replace = msgspec.structs.replace
@@ -34,6 +35,7 @@ def is_abroad(run: Run) -> bool:
 
 def order_of(run: Run, event: ev.Event) -> Dispatch | Instruction | None:
     """Say what an event of such a run asks of the other engine."""
+    meta = run.workflow.metadata
     match event:
         case ev.RunStarted():
             return Dispatch(
@@ -46,6 +48,8 @@ def order_of(run: Run, event: ev.Event) -> Dispatch | Instruction | None:
                 attempts={
                     node.id: node.ours.attempt for node in run.nodes.values() if node.ours.attempt
                 },
+                queue=queue_of(meta.labels, meta.annotations),
+                priority_class=run.spec.pod_priority_class_name,
             )
         case ev.RunStopped():
             terminates = event.strategy is ev.Shutdown.TERMINATE
@@ -83,6 +87,9 @@ def note_order(run: Run, event: ev.Event) -> None:
         run.header_changed = True
     if isinstance(event, ev.RunStopped):
         run.shutdown = event.strategy
+        run.header_changed = True
+    if isinstance(event, ev.RunSuspended) or (isinstance(event, ev.RunResumed) and run.suspended):
+        run.suspended = isinstance(event, ev.RunSuspended)
         run.header_changed = True
 
 
@@ -128,6 +135,8 @@ class Abroad:
         self._ring: Callable[[], None] = lambda: None
         self._news: deque[Mirrored] = deque()
         self._orders: list[Dispatch | Instruction] = []
+        self.cleared: Callable[[Mirrored], None] = lambda _: None
+        """Hears what became of orders to remove something."""
 
     async def open(self, ring: Callable[[], None]) -> None:
         """Remember how to wake the loop."""
@@ -177,7 +186,11 @@ class Abroad:
             self._ring()
 
     def _hear(self, news: Sequence[Mirrored]) -> None:
-        self._news.extend(news)
+        for each in news:
+            if each.cleared is None:
+                self._news.append(each)
+            else:
+                self.cleared(each)
         self._ring()
 
     async def close(self) -> None:

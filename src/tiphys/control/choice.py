@@ -36,12 +36,13 @@ def choose(workflow: model.Workflow, settings: SchedulerSettings) -> tuple[model
     meta = workflow.metadata
     labels, annotations = dict(meta.labels), dict(meta.annotations)
     asked = annotations.pop(ASKED, "")
-    wanted = labels.pop(SCHEDULER_LABEL, "") or asked or settings.default
+    named = labels.pop(SCHEDULER_LABEL, "")
+    wanted = named or asked or settings.default
     why = ""
     if wanted == VOLCANO and not settings.volcano.enabled:
         annotations[ASKED] = wanted
         wanted, why = LOCAL, _WHY
-    if wanted != LOCAL:
+    if wanted != LOCAL or named == LOCAL:  # Said is said: whoever submits it again means it, too.
         labels[SCHEDULER_LABEL] = wanted
     if (labels, annotations) == (meta.labels, meta.annotations):
         return workflow, why

@@ -1,23 +1,30 @@
 """Volumes that a workflow claimed for itself on a cluster go when it has ended.
 
 When, says ``volumeClaimGC`` as Argo reads it: once it succeeded, or once it is over in any way with
-``OnWorkflowCompletion``. Only claims that carry the workflow's own id are deleted. A host that ends
-in between leaves them; they hold nothing that anybody could still read by way of the workflow.
+``OnWorkflowCompletion``. Only claims that carry the workflow's own id are deleted. What a host that
+ends in between leaves, the next server finds by its label: claims of a workflow that is not stored
+any more stay, because nobody can say what became of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from tiphys.control.task import scheduler_of, volumes_of
+import msgspec
+
+from tiphys.control.task import volumes_of
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
-from tiphys.errors import ClusterError, TiphysError
-from tiphys.ports import K8S_NATIVE, VOLCANO, is_dispatched
+from tiphys.errors import ClusterError, NotFoundError, TiphysError
+from tiphys.ports import K8S_NATIVE, SCHEDULER_LABEL, VOLCANO, is_dispatched
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.spec import model
+from tiphys.store import Store
+from tiphys.store.row import FINISHED
 
 if TYPE_CHECKING:
     from tiphys.kube.client import Client
@@ -26,17 +33,19 @@ LAST_WORDS = 10.0
 """Seconds for deletions when the host goes."""
 ALWAYS = "OnWorkflowCompletion"
 _GUARD = "kubernetes.io/pvc-protection"
+_UID = "workflow-id"
+_decode_spec = msgspec.json.Decoder(model.WorkflowSpec).decode
 
 
-def goes(run: Run) -> bool:
-    """Whether the claims of a run are to be deleted."""
-    if not run.ended or not run.spec.volume_claim_templates:
+def goes(spec: model.WorkflowSpec, labels: Mapping[str, str], phase: str) -> bool:
+    """Whether the claims of a run that is in this phase are to be deleted."""
+    if phase not in FINISHED or not spec.volume_claim_templates:
         return False
-    ours = scheduler_of(run) in (K8S_NATIVE, VOLCANO)
-    if not ours or is_dispatched(run.workflow.metadata.labels):
+    ours = labels.get(SCHEDULER_LABEL) in (K8S_NATIVE, VOLCANO)
+    if not ours or is_dispatched(labels):
         return False
-    rule = run.spec.volume_claim_gc
-    return run.phase == "Succeeded" or (rule is not None and rule.strategy == ALWAYS)
+    rule = spec.volume_claim_gc
+    return phase == "Succeeded" or (rule is not None and rule.strategy == ALWAYS)
 
 
 class Claims:
@@ -55,7 +64,7 @@ class Claims:
 
     def workflow(self, run: Run) -> None:
         """See that a run has ended."""
-        if goes(run):
+        if goes(run.spec, run.workflow.metadata.labels, run.phase):
             own = len(run.spec.volumes)
             names = [
                 volume.persistent_volume_claim.claim_name
@@ -73,6 +82,11 @@ class Claims:
 
     # --- of the host ----------------------------------------------------------------------
 
+    def resume(self, store: Store, owner: str, namespaces: Sequence[str]) -> None:
+        """Delete what an earlier host had no time for."""
+        for namespace in namespaces:
+            self._begin(self._sweep(store, owner, namespace))
+
     async def close(self) -> None:
         """Finish what was begun, but not for long."""
         if self._tasks:
@@ -86,26 +100,54 @@ class Claims:
         task.add_done_callback(self._tasks.discard)
 
     async def _remove(self, uid: str, namespace: str, names: Sequence[str]) -> None:
+        await self._ended(uid)
+        try:
+            async with self._connected() as client:
+                for name in names:
+                    await _delete(client, f"{_path(namespace)}/{name}", uid)
+        except TiphysError as error:
+            self._note(f"volume claims of {uid} are left to the next start: {error}")
+
+    async def _sweep(self, store: Store, owner: str, namespace: str) -> None:
+        path = _path(namespace)
+        query = {"labelSelector": f"{owner},{_UID}"}
+        try:
+            async with self._connected() as client:
+                found = await client.get(path, query)
+                for meta in [claim["metadata"] for claim in found.get("items") or ()]:
+                    uid = meta["labels"][_UID]
+                    if await asyncio.to_thread(_is_over, store, uid):
+                        await _delete(client, f"{path}/{meta['name']}", uid)
+        except TiphysError as error:
+            self._note(f"volume claims in {namespace} are left to the next start: {error}")
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Client]:
         from tiphys.kube.access import find_access  # noqa: PLC0415 - few hosts have a cluster
         from tiphys.kube.client import Client  # noqa: PLC0415
 
-        await self._ended(uid)
         given = self._config
-        try:
-            access = find_access(
+        client = Client(
+            find_access(
                 os.environ,
                 kubeconfig=given.kubeconfig,
                 context=given.context,
                 namespace=given.namespace,
             )
-            client = Client(access)
-            try:
-                for name in names:
-                    await _delete(client, f"{_path(namespace)}/{name}", uid)
-            finally:
-                await client.close()
-        except TiphysError as error:
-            self._note(f"volume claims of {uid} are left: {error}")
+        )
+        try:
+            yield client
+        finally:
+            await client.close()
+
+
+def _is_over(store: Store, uid: str) -> bool:
+    """Whether a stored workflow has ended such that its claims go."""
+    try:
+        row = store.workflow(uid)
+        return goes(_decode_spec(row.spec), row.labels, row.phase)
+    except (NotFoundError, msgspec.MsgspecError):
+        return False
 
 
 def _path(namespace: str) -> str:
@@ -120,7 +162,7 @@ async def _delete(client: Client, path: str, uid: str) -> None:
         if error.status == 404:
             return
         raise
-    if (found["metadata"].get("labels") or {}).get("workflow-id") != uid:
+    if (found["metadata"].get("labels") or {}).get(_UID) != uid:
         return
     await client.delete(path)
     # Kubernetes keeps a claim as long as pods name it, also those that have ended. Nothing of the

@@ -6,7 +6,7 @@ A watcher of the loop that does nothing, and loads nothing, before the first suc
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,18 @@ from tiphys.control.task import has_queue_there
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
-from tiphys.errors import TiphysError
+from tiphys.errors import NotFoundError, TiphysError
+from tiphys.kueue import label
+from tiphys.ports import K8S_NATIVE, SCHEDULER_LABEL
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.store import Store, WorkflowFilter
 
 if TYPE_CHECKING:
     from tiphys.kueue.herald import Herald
+
+
+_MOST = 500
+"""Workflows that are looked at for the namespaces that they were in."""
 
 
 class ClusterQueues:
@@ -36,6 +43,8 @@ class ClusterQueues:
         self._note = note
         self._herald: Herald | None = None
         self._failed = False
+        self._store: Store | None = None
+        self._runs: Mapping[str, Run] = {}
 
     # --- control.turn.Watcher ---------------------------------------------------------------
 
@@ -54,14 +63,40 @@ class ClusterQueues:
     def note(self, text: str) -> None:
         """Hear nothing."""
 
+    # --- of the host ------------------------------------------------------------------------
+
+    def resume(self, store: Store, runs: Mapping[str, Run]) -> None:
+        """See to what an earlier process has left on the cluster, if it used one."""
+        self._store, self._runs = store, runs
+        if not (self._data / "cluster-owner").exists():
+            return
+        selector = f"{label.QUEUE},{SCHEDULER_LABEL}={K8S_NATIVE}"
+        rows = store.workflows(WorkflowFilter(label_selector=selector), limit=_MOST)
+        for namespace in {self._config.namespace or row.namespace for row in rows}:
+            herald = self._get()
+            if herald is not None:
+                herald.listen(namespace)
+
+    def _phase_of(self, uid: str) -> str:
+        """Tell how a workflow has ended; one that nobody remembers is over, too."""
+        run = self._runs.get(uid)
+        if self._store is None or (run is not None and not run.ended):
+            return ""
+        try:
+            phase = self._store.workflow(uid).phase
+        except NotFoundError:
+            return "Error"
+        return phase if phase in ("Succeeded", "Failed", "Error") else ""
+
     async def close(self) -> None:
         """Have the last words said."""
         if self._herald is not None:
             await self._herald.close()
 
     def _herald_for(self, run: Run) -> Herald | None:
-        if not has_queue_there(run):
-            return None
+        return self._get() if has_queue_there(run) else None
+
+    def _get(self) -> Herald | None:
         if self._herald is None and not self._failed:
             try:
                 self._herald = self._make()
@@ -86,5 +121,6 @@ class ClusterQueues:
         owner = (OWNER, owner_of(self._data))
         herald = Herald(Client(access), owner, self._send, self._clock)
         herald.namespace, herald.note = given.namespace, self._note
+        herald.phase_of = self._phase_of
         herald.kept = float(given.ttl_seconds_after_finished)
         return herald

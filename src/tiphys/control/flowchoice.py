@@ -10,8 +10,8 @@ import msgspec
 
 from tiphys.ports import CONTROLLER_LABEL, SCHEDULER_LABEL, VOLCANO
 from tiphys.spec import model
+from tiphys.spec.mark import KIND, MANIFEST
 
-_KIND, _MANIFEST = "tiphys.dev/kind", "tiphys.dev/manifest"
 DRIVEN = "FlowController"
 """The kind of the event that tells why a flow is driven from here."""
 _TOLD = 5
@@ -25,7 +25,7 @@ def settle_controller(workflow: model.Workflow, namespace: str) -> tuple[model.W
     """
     labels = {k: v for k, v in workflow.metadata.labels.items() if k != CONTROLLER_LABEL}
     why: list[str] = []
-    if labels.get(SCHEDULER_LABEL) == VOLCANO and labels.get(_KIND) == "JobFlow":
+    if labels.get(SCHEDULER_LABEL) == VOLCANO and labels.get(KIND) == "JobFlow":
         why = _reasons(workflow, namespace)
         if not why:
             labels[CONTROLLER_LABEL] = VOLCANO
@@ -39,7 +39,13 @@ def _reasons(workflow: model.Workflow, namespace: str) -> list[str]:
     from tiphys.spec.model.volcano import JobFlow  # noqa: PLC0415 - few have one
     from tiphys.spec.volcano.plain import reasons  # noqa: PLC0415
 
-    flow = msgspec.json.decode(workflow.metadata.annotations[_MANIFEST], type=JobFlow)
+    try:
+        flow = msgspec.json.decode(workflow.metadata.annotations[MANIFEST], type=JobFlow)
+    except (KeyError, msgspec.MsgspecError):  # It was kept by an earlier version, or touched.
+        return ["its document is not on record"]
+    spec = workflow.spec
+    if not any(each.dag and each.name == spec.entrypoint for each in spec.templates):
+        return ["an entrypoint that is not the flow"]
     jobs = {each.name: each.volcano_job for each in workflow.spec.templates if each.volcano_job}
     where = namespace or workflow.metadata.namespace
     return reasons(flow, jobs, workflow.metadata.name, where)

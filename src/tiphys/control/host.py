@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -26,6 +26,7 @@ from tiphys.control.abroad import Abroad
 from tiphys.control.artifact import Artifacts
 from tiphys.control.choice import FELL_BACK, choose, classed
 from tiphys.control.claims import Claims
+from tiphys.control.clearance import Clearings
 from tiphys.control.cluster_queue import ClusterQueues
 from tiphys.control.door import Handler
 from tiphys.control.flowchoice import DRIVEN, settle_controller
@@ -46,10 +47,10 @@ from tiphys.engine.lifecycle import begin
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import NameTakenError
-from tiphys.ports import VOLCANO, Dispatcher, Runtime
+from tiphys.ports import VOLCANO, Dispatcher
 from tiphys.runtimes.inline import InlineRuntime
 from tiphys.runtimes.local import LocalRuntime
-from tiphys.runtimes.router import RouterRuntime
+from tiphys.runtimes.router import ClusterRuntime, RouterRuntime
 from tiphys.scheduling import Resources
 from tiphys.scheduling.estimate import KIND as ESTIMATE
 from tiphys.spec.library import Library
@@ -129,8 +130,11 @@ class Host:
         self.control = control
         self.clock = SystemClock()
         self._ledger = ledger
-        self._leftovers = Leftovers(data, ledger.store, control.ended, control.clear)
+        self.clearings = Clearings(ledger, control, self.clock, ledger.say)
+        self._leftovers = Leftovers(data, ledger.store, control.ended, self.clearings.order)
         control.show_to(self._leftovers)
+        self.sweep: Callable[[Sequence[str], Sequence[str]], Awaitable[None]] = _sweep_nothing
+        """Ends attempts on clusters but those given, in some namespaces."""
         self.cluster_queues: ClusterQueues | None = None
         self.claims: Claims | None = None
         self._loop: asyncio.Task[None] | None = None
@@ -150,6 +154,8 @@ class Host:
         self._loop = asyncio.create_task(self.control.serve())
         self.garbage.resume(lambda row, abandon: self.forget(row, abandon=abandon))
         self._leftovers.resume()
+        if self.cluster_queues is not None:
+            self.cluster_queues.resume(self.store, self.control.runs)
 
     def submit(
         self,
@@ -175,6 +181,7 @@ class Host:
         if driven:
             self._ledger.note(EventRow(uid=run.uid, at=now, kind=DRIVEN, text=driven))
         self.garbage.promise(row, at=now)
+        self.clearings.promise(row)
         self.control.add(run)
         if nodes:
             reopen(run, nodes, now=now)
@@ -236,7 +243,7 @@ class Host:
         self.garbage.drop(row.uid)
         order = clearing(row.uid, row.name, row.namespace, row.labels)
         if order is not None:
-            self.control.clear(order)
+            self.clearings.order(order)
         self._ledger.delete(row.uid)
         await self.control.settle()
         await self._ledger.sweep()
@@ -284,6 +291,7 @@ class Host:
             await self._leftovers.close()
             if self.claims is not None:
                 await self.claims.close()
+            await self.clearings.close()
             await self.garbage.close()
             self._loop.cancel()
             with suppress(asyncio.CancelledError):
@@ -312,53 +320,20 @@ async def hosting(
     ledger = Ledger(store)
     try:
         resources = HostResources(SecretFolder(data / "secrets"))
-        resources.library = library = _with_stored(store, library)
+        resources.library = _with_stored(store, library)
         artifacts = Artifacts(data, config, resources)
-        local = LocalRuntime(
-            data,
-            config=config.local(),
-            resources=resources,
-            artifacts=artifacts,
-            epoch=store.epoch,
-        )
-        inline = InlineRuntime(
-            resources=resources, artifacts=artifacts, allow=config.egress.get("allow", ())
-        )
-        runtime = RouterRuntime(
-            local,
-            inline,
-            partial(_make_cluster, data, config, artifacts),
-            partial(_make_volcano, data, config),
-        )
-        capacity = machine_capacity(config)
-        queues = Queues(store, config.queue_list(), capacity)
-        tree, warning = queues.tree()
-        if warning:
-            watcher.note(warning)
-        control = Control(
-            ledger=ledger,
-            runtime=runtime,
-            planning=Planning(capacity, tree, store.objects(ESTIMATE)),
-            clock=SystemClock(),
-            watcher=watcher,
-            abroad=Abroad(partial(_make_dispatcher, data, config)),
-        )
-        control.moved = store.moved
+        runtime = _make_runtime(data, config, resources, artifacts, store.epoch)
+        abroad = Abroad(partial(_make_dispatcher, data, config))
+        control, queues = _make_control(config, ledger, runtime, abroad, watcher)
         garbage = Garbage(store, ledger, artifacts, settle=control.settle, note=watcher.note)
         control.show_to(garbage)
         host = Host(data, ledger, control, resources=resources, queues=queues, garbage=garbage)
-        host.schedulers = config.scheduler
-        host.cluster_namespace = config.kubernetes.namespace
-        host.cluster_queues = ClusterQueues(
-            data, config.kubernetes, control.send, host.clock.now, watcher.note
-        )
-        control.show_to(host.cluster_queues)
-        host.claims = Claims(config.kubernetes, control.ended, watcher.note)
-        control.show_to(host.claims)
+        abroad.cleared, host.sweep = host.clearings.hear, runtime.sweep
+        _join_cluster(host, config, watcher)
         await asyncio.to_thread(artifacts.sweep, host.clock.now())
         await control.open()
-        if local.notice:
-            watcher.note(local.notice)
+        if runtime.notice:
+            watcher.note(runtime.notice)
         try:
             yield host
         finally:
@@ -367,7 +342,59 @@ async def hosting(
         ledger.close()
 
 
-def _make_cluster(data: Path, config: Config, artifacts: Artifacts) -> Runtime:
+def _make_runtime(
+    data: Path, config: Config, resources: HostResources, artifacts: Artifacts, epoch: int
+) -> RouterRuntime:
+    """Give what runs nodes: here, and on clusters where any are for one."""
+    local = LocalRuntime(
+        data, config=config.local(), resources=resources, artifacts=artifacts, epoch=epoch
+    )
+    inline = InlineRuntime(
+        resources=resources, artifacts=artifacts, allow=config.egress.get("allow", ())
+    )
+    cluster = partial(_make_cluster, data, config, artifacts)
+    return RouterRuntime(local, inline, cluster, partial(_make_volcano, data, config))
+
+
+def _make_control(
+    config: Config, ledger: Ledger, runtime: RouterRuntime, abroad: Abroad, watcher: Watcher
+) -> tuple[Control, Queues]:
+    """Give the loop, and the queues that it starts with."""
+    store, capacity = ledger.store, machine_capacity(config)
+    queues = Queues(store, config.queue_list(), capacity)
+    tree, warning = queues.tree()
+    if warning:
+        watcher.note(warning)
+    control = Control(
+        ledger=ledger,
+        runtime=runtime,
+        planning=Planning(capacity, tree, store.objects(ESTIMATE)),
+        clock=SystemClock(),
+        watcher=watcher,
+        abroad=abroad,
+    )
+    control.moved = store.moved
+    return control, queues
+
+
+def _join_cluster(host: Host, config: Config, watcher: Watcher) -> None:
+    """Let a host do its part on a cluster, if there is one."""
+    control = host.control
+    host.schedulers = config.scheduler
+    host.cluster_namespace = config.kubernetes.namespace
+    host.cluster_queues = ClusterQueues(
+        host.data, config.kubernetes, control.send, host.clock.now, watcher.note
+    )
+    control.show_to(host.cluster_queues)
+    host.claims = Claims(config.kubernetes, control.ended, watcher.note)
+    control.show_to(host.claims)
+
+
+async def _sweep_nothing(_: Sequence[str], __: Sequence[str]) -> None:
+    """End nothing: there is no cluster."""
+
+
+def _make_cluster(data: Path, config: Config, artifacts: Artifacts) -> ClusterRuntime:
     """Give the runtime of workflows for a cluster; loaded only where there is one."""
     from tiphys.runtimes.kubernetes import KubernetesRuntime  # noqa: PLC0415
 
@@ -376,7 +403,7 @@ def _make_cluster(data: Path, config: Config, artifacts: Artifacts) -> Runtime:
     )
 
 
-def _make_volcano(data: Path, config: Config) -> Runtime:
+def _make_volcano(data: Path, config: Config) -> ClusterRuntime:
     """Give the runtime of Jobs that are Volcano's own; loaded only where there are some."""
     from tiphys.runtimes.volcano_runtime import VolcanoRuntime  # noqa: PLC0415
 

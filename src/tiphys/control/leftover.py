@@ -53,6 +53,7 @@ class Leftovers:
         ended: Callable[[str], Awaitable[None]],
         clear: Callable[[Instruction], None],
     ) -> None:
+        """``clear`` puts an order on record (``control.clearance``) and has it performed."""
         self._data, self._store, self._ended, self._clear = data, store, ended, clear
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -73,6 +73,7 @@ async def run_files(
         name=options.name,
         entrypoint=options.entrypoint,
         labels=options.labels,
+        priority=options.priority,
     )
     defaults = config.workflow_defaults.spec if config.workflow_defaults else None
     submissions = [prepare(parsed, library, overrides, defaults) for parsed in bundle.workflows]

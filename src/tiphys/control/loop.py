@@ -114,15 +114,18 @@ class Control:
 
     async def keep_only_ours(self) -> None:
         """After all runs were taken up: have attempts that belong to none of them ended."""
+        await self._runtime.keep(self.ours())
+
+    def ours(self) -> list[AttemptId]:
+        """Give the attempts that belong to a run and are not over."""
         # Of the nodes, not of the attempts asked for so far: one that holds a lock is asked for
         # only when the lock table has answered.
-        ours = [
+        return [
             attempt_id(run, node.ours.attempt)
             for run in self.runs.values()
             for node in run.nodes.values()
             if node.ours.attempt and not node.ended
         ]
-        await self._runtime.keep(ours)
 
     def drop(self, uid: str) -> None:
         """Forget a run that turned out to be unreadable."""

@@ -42,6 +42,7 @@ def revive(store: Store, row: WorkflowRow, control: Control, ledger: Ledger) -> 
         if is_abroad(run):
             run.nodes = {node.id: node for node in nodes}
             control.send(run.uid, ev.RunStarted(at=control.now()))
+            _repeat(run, control)
         elif run.started_at is None:
             if nodes:  # It is being retried, and had not got its locks yet.
                 reopen(run, nodes, now=control.now(), reset=())
@@ -56,6 +57,14 @@ def revive(store: Store, row: WorkflowRow, control: Control, ledger: Ledger) -> 
         ledger.quarantine(row, f"{type(error).__name__}: {error}"[:500])
         return None
     return run
+
+
+def _repeat(run: Run, control: Control) -> None:
+    """Ask again of another engine what people asked for: it may not have heard of it."""
+    if run.suspended:
+        control.send(run.uid, ev.RunSuspended(at=control.now()))
+    if run.shutdown:
+        control.send(run.uid, ev.RunStopped(at=control.now(), strategy=run.shutdown))
 
 
 def load(row: WorkflowRow) -> Run:

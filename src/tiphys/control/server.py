@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tiphys.config import Config
+from tiphys.control.aftermath import clean_up
 from tiphys.control.door import Door, Handler, knock
 from tiphys.control.host import Host, hosting
 from tiphys.control.queues import queue_handlers
@@ -188,6 +189,7 @@ async def serve(
             await host.control.keep_only_ours()
         host.start()
         await host.control.settle()
+        await clean_up(host)
         await door.open()
         try:
             async with front(host, service) if front else nullcontext():

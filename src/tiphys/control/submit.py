@@ -13,8 +13,9 @@ from tiphys.errors import InvalidInputError, NotFoundError, Problem, SpecError
 from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
 from tiphys.spec import model
 from tiphys.spec.library import Library
+from tiphys.spec.mark import vouched
 from tiphys.spec.merge import resolve_spec
-from tiphys.spec.parse import Bundle, Parsed, parse_files
+from tiphys.spec.parse import Bundle, Parsed, is_volcanos, parse_files
 from tiphys.spec.validate import validate_workflow
 
 # Kubernetes' letters for generated names: no vowels, so no words; nothing that looks like another.
@@ -74,7 +75,10 @@ def prepare(
     defaults: model.WorkflowSpec | None = None,
 ) -> Submission:
     """Make a workflow ready, or raise RejectedError."""
-    workflow = named(_overridden(parsed.value, overrides), library.namespace)
+    given = _overridden(parsed.value, overrides)
+    made = parsed.value.metadata if is_volcanos(parsed.document) else None
+    given = replace(given, metadata=vouched(given.metadata, made))
+    workflow = named(given, library.namespace)
     _check_scheduler(workflow)
     source = parsed.document.file
     try:

@@ -22,6 +22,7 @@ from tiphys.scheduling.queue import DEFAULT, ROOT
 from tiphys.scheduling.queue_manifest import (
     API,
     DESCRIPTION,
+    UNSAID,
     change_of,
     manifest_of,
     plan_of,
@@ -139,6 +140,24 @@ class VolcanoQueues:
         except ClusterError as error:
             raise _told(error, name) from error
 
+    async def save(self, plan: Mapping[str, Any], *, new: bool) -> Json:
+        """Have a queue be what a plan says, its state too; ``new`` refuses one that is there."""
+        name, state = str(plan["name"]), plan.get("state")
+        try:
+            found = None if new else await self.get(name)
+        except NotFoundError:
+            found = None
+        if found is None:
+            found = await self.make(plan)
+        else:
+            preset = plan_of(manifest_of(name, spec_of({"preset": plan.get("preset")})))
+            unsaid = {key: preset.get(key, value) for key, value in UNSAID.items()}
+            given = {key: value for key, value in plan.items() if key != "preset"}
+            found = await self.change(name, {**unsaid, **given})
+        if state is None or _state(found) == state:
+            return found
+        return await self.set_state(name, "Open" if state == "Open" else "Closed")
+
     async def set_state(self, name: str, state: str) -> Json:
         """Have Volcano open or close a queue, and wait until it has."""
         found = await self.get(name)
@@ -239,10 +258,7 @@ async def perform_volcano(queues: VolcanoQueues, op: str, arguments: Mapping[str
         case "queue-get":
             return described(await queues.get(str(arguments["name"])))
         case "queue-save":
-            plan = dict(arguments["queue"])
-            if arguments.get("new"):
-                return described(await queues.make(plan))
-            return described(await queues.change(str(plan["name"]), plan))
+            return described(await queues.save(arguments["queue"], new=bool(arguments.get("new"))))
         case "queue-state":
             name, state = str(arguments["name"]), str(arguments["state"])
             return described(await queues.set_state(name, state))

@@ -23,6 +23,7 @@ from tiphys.errors import ClusterError, TiphysError
 from tiphys.executor.clock import now
 from tiphys.kube.access import find_access
 from tiphys.kube.client import FOREVER, Client
+from tiphys.kube.remark import Try, going_on, tell_defect
 from tiphys.kube.watch import Changed, Gone, Listed, watch
 from tiphys.ports import Dispatch, Instruction, Mirrored, MirrorSink
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
@@ -53,6 +54,8 @@ class _Entry:
         self.path = f"{_collection(namespace)}/{order.name}"
         self.logs: dict[str, LogCopy] = {}
         self.seen: Json | None = None
+        self.made = asyncio.Event()
+        """Set when it is there, or will not be."""
 
 
 class ArgoDispatcher:
@@ -106,6 +109,8 @@ class ArgoDispatcher:
         except (TiphysError, OSError) as error:
             self._give_up(entry, str(error))
             return
+        finally:
+            entry.made.set()
         self._take(entry, found)
         if entry.namespace not in self._watched:
             self._watched.add(entry.namespace)
@@ -152,7 +157,8 @@ class ArgoDispatcher:
         while not self._closed:
             with suppress(ClusterError):
                 async for news in watch(client, _collection(namespace), selector=selector):
-                    self._hear(namespace, news)
+                    with going_on(f"news of {_collection(namespace)}"):
+                        self._hear(namespace, news)
             await asyncio.sleep(_PAUSE)
 
     def _hear(self, namespace: str, news: Listed | Changed | Gone) -> None:
@@ -221,7 +227,10 @@ class ArgoDispatcher:
     async def _instruct(self, given: Instruction) -> None:
         path = f"{_collection(self._config.namespace or given.namespace)}/{given.name}"
         change: Json = {"spec": _CHANGES[given.verb]}
-        with suppress(ClusterError):
+        entry = self._entries.get(given.uid)
+        if entry is not None:
+            await entry.made.wait()
+        with Try(given.verb, f"Workflow {path}"):
             client = self._connect()
             if given.verb == "resume":
                 found = await client.get(path, patience=FOREVER)
@@ -249,6 +258,7 @@ class ArgoDispatcher:
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
         task.add_done_callback(self._orders.discard)
+        task.add_done_callback(tell_defect)
         return task
 
 

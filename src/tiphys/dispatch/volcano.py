@@ -14,7 +14,9 @@ from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from tiphys.dispatch.volcano_making import Maker, deleted
 from tiphys.dispatch.volcano_mirror import FlowMirror, is_over
@@ -25,6 +27,7 @@ from tiphys.errors import ClusterError, TiphysError
 from tiphys.executor.clock import now
 from tiphys.kube.access import find_access
 from tiphys.kube.client import FOREVER, MERGE, Client
+from tiphys.kube.remark import Try, tell_defect
 from tiphys.ports import Dispatch, Instruction, Mirrored, MirrorSink
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.runtimes.kubernetes_job import owner_of
@@ -34,6 +37,7 @@ from tiphys.runtimes.volcano_object import JOB_NAME, WORKFLOW_ID, vcjobs_path
 from tiphys.runtimes.volcano_order import order as order_job
 
 Json = dict[str, Any]
+T = TypeVar("T")
 LOG_CAP = 256 * 1024 * 1024
 LAST_WORDS = 5.0
 QUIET = 15.0
@@ -89,8 +93,8 @@ class VolcanoDispatcher:
         self._entries: dict[str, _Entry] = {}
         self._making = asyncio.Lock()
         """Flows share templates: one after another."""
-        self._jobs: set[asyncio.Task[None]] = set()
-        self._orders: set[asyncio.Task[None]] = set()
+        self._jobs: set[asyncio.Task[Any]] = set()
+        self._orders: set[asyncio.Task[Any]] = set()
         self._closed = False
 
     # --- ports.Dispatcher -------------------------------------------------------------------
@@ -105,7 +109,13 @@ class VolcanoDispatcher:
             if order.uid not in self._entries:
                 namespace = self._config.namespace or order.namespace
                 folder = self._data / "attempts" / order.uid
-                entry = self._entries[order.uid] = _Entry(order, namespace, folder)
+                try:
+                    entry = _Entry(order, namespace, folder)
+                except Exception as error:  # What is on record may be no flow: it ends, no more.
+                    message = f"this is no flow: {type(error).__name__}: {error}"
+                    self._sink([_ended(order.uid, message)])
+                    continue
+                self._entries[order.uid] = entry
                 self._spawn(self._make(entry))
 
     async def instruct(self, instructions: Sequence[Instruction]) -> None:
@@ -136,9 +146,15 @@ class VolcanoDispatcher:
             await lookout.watch(entry.namespace)
             async with self._making:
                 maker = Maker(client, entry.namespace, owner_of(self._data), self._config.policy)
-                entry.flow = await maker.make(entry.order, partial(self._is_used, entry))
+                # What is to end is not begun any more, only found.
+                known = entry.order.known or entry.stopping
+                order = msgspec.structs.replace(entry.order, known=known)
+                entry.flow = await maker.make(order, partial(self._is_used, entry))
         except (TiphysError, OSError) as error:
-            self._give_up(entry, str(error))
+            if entry.stopping and not entry.order.known:
+                self._give_up(entry, entry.why, phase="Failed")
+            else:
+                self._give_up(entry, str(error))
             return
         except Exception as error:  # A defect of ours must not leave a flow running for ever.
             self._give_up(entry, f"{type(error).__name__}: {error}")
@@ -158,18 +174,9 @@ class VolcanoDispatcher:
             each.namespace == entry.namespace and template in each.mirror.steps for each in others
         )
 
-    def _give_up(self, entry: _Entry, message: str) -> None:
+    def _give_up(self, entry: _Entry, message: str, phase: str = "Error") -> None:
         if self._entries.pop(entry.order.uid, None) is not None and not self._closed:
-            at = now()
-            end = Mirrored(
-                uid=entry.order.uid,
-                at=at,
-                phase="Error",
-                message=message,
-                started_at=at,
-                finished_at=at,
-            )
-            self._sink([end])
+            self._sink([_ended(entry.order.uid, message, phase)])
 
     # --- following --------------------------------------------------------------------------
 
@@ -332,36 +339,43 @@ class VolcanoDispatcher:
 
     async def _halt(self, entry: _Entry) -> None:
         """Have upstream start nothing more of a flow, and terminate what runs."""
-        await self._mark(entry, "Terminating")
+        done = await self._mark(entry, "Terminating")
         for crew in list(entry.crews.values()):
             if not (crew.ended or crew.gone):
-                await self._terminate(crew)
+                done &= await self._terminate(crew)
+        entry.stopping &= done  # Who was refused may ask again.
 
-    async def _mark(self, entry: _Entry, phase: str) -> None:
-        """Give upstream's flow a phase that its controller leaves alone."""
+    async def _mark(self, entry: _Entry, phase: str) -> bool:
+        """Give upstream's flow a phase that its controller leaves alone; tell whether it has it."""
         path = f"{flows_path(entry.namespace)}/{entry.order.name}/status"
         change = {"status": {"state": {"phase": phase}}}
-        with suppress(TiphysError, OSError):
+        with Try("change the status of", f"JobFlow {entry.namespace}/{entry.order.name}") as tried:
             client, _ = self._connect()
             await client.call("PATCH", path, change, kind=MERGE, patience=FOREVER)
+        return tried.done
 
-    async def _terminate(self, crew: Crew) -> None:
+    async def _terminate(self, crew: Crew) -> bool:
         assert crew.job is not None
-        with suppress(TiphysError, OSError):
+        with Try("terminate", f"Job {crew.namespace}/{crew.name}") as tried:
             client, _ = self._connect()
             await order_job(client, crew.job, "TerminateJob")
+        return tried.done
 
     async def _remove(self, given: Instruction) -> None:
         """Delete what was made for a flow or its Jobs; the rest belongs to these and follows."""
         namespace = self._config.namespace or given.namespace
         query = {"labelSelector": f"{WORKFLOW_ID}={given.uid}"}
-        for collection in (flows_path(namespace), vcjobs_path(namespace)):
-            with suppress(TiphysError, OSError):  # A cluster that is no more keeps nothing.
-                client, _ = self._connect()
-                listed = await client.get(collection, query, patience=FOREVER)
-                for thing in listed.get("items") or ():
+        why = ""
+        try:
+            client, _ = self._connect()
+            for collection in (flows_path(namespace), vcjobs_path(namespace)):
+                for thing in await _listed(client, collection, query):
                     path = f"{collection}/{thing['metadata']['name']}"
                     await client.delete(path, _BACKGROUND, patience=FOREVER)
+        except (TiphysError, OSError) as error:
+            why = str(error)  # Whoever gave the order gives it again.
+        told = Mirrored(uid=given.uid, at=now(), phase="", message=why, cleared=not why)
+        self._sink([told])
 
     # --- the rest ---------------------------------------------------------------------------
 
@@ -376,9 +390,27 @@ class VolcanoDispatcher:
             )
         return self._client, self._lookout
 
-    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _spawn(self, job: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.get_running_loop().create_task(job)
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
         task.add_done_callback(self._orders.discard)
+        task.add_done_callback(tell_defect)
         return task
+
+
+def _ended(uid: str, message: str, phase: str = "Error") -> Mirrored:
+    """Say that a flow cannot go on."""
+    at = now()
+    return Mirrored(uid=uid, at=at, phase=phase, message=message, started_at=at, finished_at=at)
+
+
+async def _listed(client: Client, collection: str, query: Json) -> list[Json]:
+    """List objects; none where the cluster does not know their kind."""
+    try:
+        found = await client.get(collection, query, patience=FOREVER)
+    except ClusterError as error:
+        if error.status != 404:
+            raise
+        return []
+    return found.get("items") or []

@@ -37,6 +37,8 @@ class FlowMirror:
         self.numbers = {step: number for number, step in enumerate(self.steps, 1)}
         """Under which the logs of a step's pods are kept."""
         self._nodes: dict[str, Node] = {}
+        self._told: dict[str, PodSeen] = {}
+        """What was last heard of pods, by the names of their nodes."""
 
     # --- how it stands ----------------------------------------------------------------------
 
@@ -78,6 +80,9 @@ class FlowMirror:
 
     def _see_pod(self, job: Node, step: str, pod: PodSeen, at: float) -> list[Node]:
         name = pod_name(job, pod)
+        if self._told.get(name) == pod:
+            return []  # News of one pod comes with all the others.
+        self._told[name] = pod
         node = self._node(name, NodeType.POD, f"{step}-{pod.task}", pod.began_at or at)
         show(node, pod, self.numbers[step] * PODS_OF_ONE + pod.number)
         node.display_name = name.removeprefix(f"{job.name}.")

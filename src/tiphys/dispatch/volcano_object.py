@@ -14,10 +14,10 @@ import msgspec
 from tiphys.ports import Dispatch
 from tiphys.runtimes.kubernetes_job import OWNER
 from tiphys.runtimes.volcano_object import WORKFLOW_ID, filled
+from tiphys.spec.mark import MANIFEST
 from tiphys.spec.model.volcano import FLOW_VERSION
 
 Json = dict[str, Any]
-_MANIFEST = "tiphys.dev/manifest"
 _NEVER_SENT = ("resourceVersion", "uid", "creationTimestamp", "managedFields", "selfLink")
 
 
@@ -36,7 +36,7 @@ def write_flow(order: Dispatch, namespace: str, owner: str) -> Json:
 
     Its Jobs are kept until their logs are read: upstream would delete them at once.
     """
-    text = order.workflow.metadata.annotations[_MANIFEST]
+    text = order.workflow.metadata.annotations[MANIFEST]
     flow: Json = msgspec.json.decode(text)
     meta = {k: v for k, v in (flow.get("metadata") or {}).items() if k not in _NEVER_SENT}
     meta.pop("generateName", None)
@@ -52,7 +52,7 @@ def write_flow(order: Dispatch, namespace: str, owner: str) -> Json:
 
 def drops_jobs(order: Dispatch) -> bool:
     """Whether the Jobs of a flow go once it has succeeded."""
-    flow = msgspec.json.decode(order.workflow.metadata.annotations[_MANIFEST])
+    flow = msgspec.json.decode(order.workflow.metadata.annotations[MANIFEST])
     return bool((flow.get("spec") or {}).get("jobRetainPolicy") == "delete")
 
 
@@ -64,7 +64,7 @@ def write_templates(order: Dispatch, namespace: str, owner: str) -> list[Json]:
             "apiVersion": FLOW_VERSION,
             "kind": "JobTemplate",
             "metadata": {"name": each.name, "namespace": namespace, "labels": labels},
-            "spec": filled(each.volcano_job),
+            "spec": filled(each.volcano_job, order.queue, order.priority_class),
         }
         for each in order.workflow.spec.templates
         if each.volcano_job is not None

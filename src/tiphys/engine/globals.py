@@ -15,6 +15,7 @@ from tiphys.engine.scope import timestamp
 from tiphys.engine.shield import shield, unshield
 from tiphys.errors import ExpressionError
 from tiphys.spec import expression, model
+from tiphys.spec.mark import free_of_marks
 from tiphys.spec.template import compile_template, expand
 
 if TYPE_CHECKING:
@@ -93,10 +94,11 @@ def set_metadata(run: Run) -> None:
     """Take over labels and annotations that the spec asks for, and make all of them known."""
     extra = run.spec.workflow_metadata
     if extra is not None:
-        run.labels |= extra.labels
-        run.annotations |= extra.annotations
-        for name, source in extra.labels_from.items():
-            run.labels[name] = _label(run, name, source.expression)
+        run.labels |= free_of_marks(extra.labels)
+        run.annotations |= free_of_marks(extra.annotations)
+        sources = extra.labels_from.items()
+        named = {name: _label(run, name, source.expression) for name, source in sources}
+        run.labels |= free_of_marks(named)
         run.header_changed = True
     own = run.globals
     for kind, found in (("labels", run.labels), ("annotations", run.annotations)):

@@ -48,6 +48,8 @@ class JobLeaf:
     spec: JobSpec
     name: str
     pods: dict[tuple[str, int], Node] = field(default_factory=dict)
+    told: dict[str, PodSeen] = field(default_factory=dict)
+    """What was last heard of pods, by the names of their nodes."""
 
     def started_nodes(self) -> Iterable[Node]:
         """Give the pods."""
@@ -136,6 +138,9 @@ def show(node: Node, pod: PodSeen, number: int) -> None:
 
 def _see_pod(run: Run, job: Node, frame: JobLeaf, pod: PodSeen) -> None:
     name = pod_name(job, pod)
+    if frame.told.get(name) == pod:
+        return  # News of one pod comes with all the others.
+    frame.told[name] = pod
     node = run.node_named(name)
     if node is None:
         call = Call(

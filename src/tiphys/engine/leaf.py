@@ -134,7 +134,7 @@ class HeldLeaf:
             queue(run, self.node)
 
 
-_SCHEDULER, _ASKED = "tiphys.dev/scheduler", "tiphys.dev/asked-scheduler"
+_SCHEDULER, _LOCAL, _ASKED = "tiphys.dev/scheduler", "local", "tiphys.dev/asked-scheduler"
 
 
 def _check_priority_class(run: Run, template: model.Template) -> None:
@@ -143,7 +143,7 @@ def _check_priority_class(run: Run, template: model.Template) -> None:
     Work for a cluster means one of the cluster's, which refuses the pod itself.
     """
     meta = run.workflow.metadata
-    if _SCHEDULER in meta.labels or _ASKED in meta.annotations:
+    if meta.labels.get(_SCHEDULER, _LOCAL) != _LOCAL or _ASKED in meta.annotations:
         return
     name = template.priority_class_name or run.spec.pod_priority_class_name
     if name and name not in run.library.priority_classes:

@@ -24,6 +24,7 @@ from tiphys.kueue import label
 from tiphys.kueue.owner import (
     HELD,
     Json,
+    Status,
     is_held,
     released,
     wants_suspension,
@@ -34,6 +35,7 @@ from tiphys.kueue.roster import Roster
 
 LAST_WORDS = 10.0
 _PAUSE = 5.0
+_SWEPT_EVERY = 600.0
 _ENDED_AT = "tiphys.dev/finished-at"
 Send = Callable[[str, ev.Event], None]
 
@@ -53,6 +55,8 @@ class Herald:
         """Seconds for which the object of a workflow that has ended stays."""
         self.note: Callable[[str], None] = lambda _: None
         """Who hears of trouble."""
+        self.phase_of: Callable[[str], str] = lambda _: ""
+        """Tells how a workflow of an earlier process has ended; "" where it has not."""
         self._rosters: dict[str, Roster] = {}
         self._heard: dict[str, tuple[bool, frozenset[str]]] = {}
         self._dirty: set[str] = set()
@@ -86,10 +90,15 @@ class Herald:
             known = self._rosters[run.uid] = Roster(run, namespace)
             # A run that was restored has leaves that nobody will tell of.
             known.take_nodes(run, tuple(run.nodes.values()))
-            if namespace not in self._watched:
-                self._watched.add(namespace)
-                self._spawn(self._listen(namespace))
+            self.listen(namespace)
         return known
+
+    def listen(self, namespace: str) -> None:
+        """Hear what is said in a namespace, and look after what was left there."""
+        if namespace not in self._watched:
+            self._watched.add(namespace)
+            self._spawn(self._listen(namespace))
+            self._spawn(self._sweep_always(namespace))
 
     async def close(self) -> None:
         """Say the last words, and leave; the objects stay."""
@@ -107,9 +116,12 @@ class Herald:
         self._dirty.add(uid)
         if uid not in self._busy:
             self._busy.add(uid)
-            task = self._spawn(self._write(uid))
-            self._writes.add(task)
-            task.add_done_callback(self._writes.discard)
+            self._begin_write(self._write(uid))
+
+    def _begin_write(self, job: Coroutine[Any, Any, None]) -> None:
+        task = self._spawn(job)
+        self._writes.add(task)
+        task.add_done_callback(self._writes.discard)
 
     async def _write(self, uid: str) -> None:
         try:
@@ -127,7 +139,6 @@ class Herald:
         if roster.status.phase and roster.has_ended:
             del self._rosters[uid]
             self._heard.pop(uid, None)
-            await self._sweep(roster.namespace)
 
     def _complain(self, text: str) -> None:
         if text not in self._said:
@@ -136,8 +147,7 @@ class Herald:
 
     async def _publish(self, roster: Roster) -> None:
         path = _collection(roster.namespace)
-        at = datetime.fromtimestamp(int(self._clock()), UTC).isoformat()
-        notes = {_ENDED_AT: at if roster.has_ended else None}
+        notes = {_ENDED_AT: self._instant() if roster.has_ended else None}
         data = write_status(roster.status)
         if roster.uid in self._heard:  # Else an earlier process knew better.
             data[HELD] = "true" if roster.held else "false"
@@ -152,6 +162,11 @@ class Herald:
                     raise
         await self._client.patch(f"{path}/{roster.name}", change, patience=FOREVER)
         roster.is_told = True
+
+    async def _sweep_always(self, namespace: str) -> None:
+        while True:
+            await self._sweep(namespace)
+            await asyncio.sleep(_SWEPT_EVERY)
 
     async def _sweep(self, namespace: str) -> None:
         """Remove objects of workflows that ended long ago, and their Workloads with them."""
@@ -171,21 +186,35 @@ class Herald:
         while True:
             with suppress(ClusterError):
                 async for news in watch(self._client, _collection(namespace), selector=selector):
-                    match news:
-                        case Listed(items):
-                            for item in items:
-                                self._hear(item)
-                        case Changed(thing):
-                            self._hear(thing)
-                        case Gone(thing):
-                            self._miss(thing)
+                    self._take(news)
             await asyncio.sleep(_PAUSE)
+
+    def _take(self, news: Listed | Changed | Gone) -> None:
+        match news:
+            case Listed(items):
+                for item in items:
+                    self._safely(self._hear, item)
+            case Changed(thing):
+                self._safely(self._hear, thing)
+            case Gone(thing):
+                self._safely(self._miss, thing)
+
+    def _safely(self, take: Callable[[Json], None], thing: Json) -> None:
+        """One object that makes no sense must not make us deaf."""
+        try:
+            take(thing)
+        except Exception as error:
+            name = thing["metadata"]["name"]
+            self._complain(
+                f"Kueue's word on {name} makes no sense: {type(error).__name__}: {error}"
+            )
 
     def _hear(self, thing: Json) -> None:
         """Pass on what the controller wants, where it wants something else than before."""
         uid = (thing["metadata"].get("labels") or {}).get(label.WORKFLOW_UID, "")
         roster = self._rosters.get(uid)
         if roster is None:
+            self._bury(uid, thing)
             return
         wanted = (wants_suspension(thing), frozenset(released(thing)))
         before = self._heard.get(uid, (is_held(thing), frozenset()))
@@ -198,6 +227,24 @@ class Herald:
         nodes = roster.waiting_in(wanted[1])
         if nodes:
             self._send(uid, ev.RunResumed(at=self._clock(), nodes=nodes))
+
+    def _bury(self, uid: str, thing: Json) -> None:
+        """Tell of an end that an earlier process had no time for: its quota is still taken."""
+        meta = thing["metadata"]
+        if _ENDED_AT not in (meta.get("annotations") or {}) and (phase := self.phase_of(uid)):
+            path = f"{_collection(meta['namespace'])}/{meta['name']}"
+            notes = {_ENDED_AT: self._instant()}
+            change = {"data": write_status(Status(phase)), "metadata": {"annotations": notes}}
+            self._begin_write(self._patch(path, change))
+
+    async def _patch(self, path: str, change: Json) -> None:
+        try:
+            await self._client.patch(path, change, patience=FOREVER)
+        except ClusterError as error:
+            self._complain(f"{path}: {error}")
+
+    def _instant(self) -> str:
+        return datetime.fromtimestamp(int(self._clock()), UTC).isoformat()
 
     def _miss(self, thing: Json) -> None:
         """Make an object again that somebody has deleted under a workflow."""

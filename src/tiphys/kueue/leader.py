@@ -15,9 +15,10 @@ from tiphys.errors import ClusterError
 from tiphys.kube.client import Client
 from tiphys.kueue.layer import Json
 
-LASTS = 6
+LASTS = 8
 """Seconds without news after which a Lease is free."""
-RENEWED_EVERY = 2.0
+RENEWED_EVERY = 1.5
+"""Also how long a try may take."""
 _API = "coordination.k8s.io/v1"
 
 
@@ -50,13 +51,15 @@ class Leadership:
 
     async def _keep(self, task: asyncio.Future[None]) -> None:
         """Renew until that fails for too long, or the work ends."""
-        renewed = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        renewed = loop.time()
         while not task.done():
             await asyncio.wait({task}, timeout=RENEWED_EVERY)
-            now = asyncio.get_running_loop().time()
+            asked = loop.time()
             if await self._try():
-                renewed = now
-            elif now - renewed > LASTS - RENEWED_EVERY:
+                renewed = asked
+            elif loop.time() - renewed > LASTS - 2 * RENEWED_EVERY:
+                # A pause and another try would take us past the end of the Lease.
                 return
 
     async def leave(self) -> None:
@@ -69,7 +72,14 @@ class Leadership:
             return  # It runs out by itself.
 
     async def _try(self) -> bool:
-        """Take or renew the Lease, where it is ours or free."""
+        """Take or renew the Lease, where it is ours or free; soon, or not at all."""
+        try:
+            async with asyncio.timeout(RENEWED_EVERY):
+                return await self._ask()
+        except TimeoutError:
+            return False
+
+    async def _ask(self) -> bool:
         try:
             found = await self._client.get(self._path, patience=2)
         except ClusterError as error:

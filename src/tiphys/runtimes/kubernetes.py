@@ -25,6 +25,7 @@ from tiphys.executor.clock import now
 from tiphys.executor.protocol import Ended
 from tiphys.kube.access import find_access
 from tiphys.kube.client import FOREVER, Client
+from tiphys.kube.remark import Try, tell_defect
 from tiphys.ports import (
     AttemptId,
     RuntimeEvent,
@@ -157,9 +158,12 @@ class KubernetesRuntime:
 
     async def keep(self, ids: Sequence[AttemptId]) -> None:
         """Delete Jobs of an earlier server that nobody cares about any more."""
-        kept = set(ids)
-        for namespace in self._lookout.namespaces if self._lookout is not None else ():
-            self._spawn(self._sweep(namespace, kept))
+        await self.sweep(ids, list(self._lookout.namespaces) if self._lookout is not None else ())
+
+    async def sweep(self, ids: Sequence[AttemptId], namespaces: Sequence[str]) -> None:
+        """The same in these namespaces, whether or not anything was made there since."""
+        for namespace in namespaces:
+            self._spawn(self._sweep(namespace, set(ids)))
 
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Let Jobs whose end is on record go, after their time to live."""
@@ -225,7 +229,7 @@ class KubernetesRuntime:
             make = partial(attempt.folder.mkdir, parents=True, exist_ok=True)
             await self._in_thread(make)
             assert self._lookout is not None
-            await self._lookout.watch(attempt.namespace, self._take_job, self._take_pod)
+            await self._lookout.watch(attempt.namespace)
             if gang is not None and self._gangs is not None:
                 self._gangs.watch(attempt.namespace)
             if attempt.job is None:
@@ -265,7 +269,8 @@ class KubernetesRuntime:
     async def _claim(self, client: Client, attempt: PodAttempt) -> None:
         """Make the volumes that the workflow claims for itself; the first task does it."""
         path = f"/api/v1/namespaces/{attempt.namespace}/persistentvolumeclaims"
-        for claim in claims_of(attempt.task):
+        assert self._clerk is not None
+        for claim in claims_of(attempt.task, self._clerk.owner):
             await _ensure(client, path, claim)
 
     async def _adopt(self, client: Client, path: str, ours: Json) -> Json:
@@ -478,19 +483,24 @@ class KubernetesRuntime:
     async def _suspend(self, attempt: PodAttempt) -> None:
         assert self._client is not None
         path = f"{jobs_path(attempt.namespace)}/{attempt.job_name}"
-        with suppress(ClusterError):
+        with Try("suspend", f"Job {attempt.namespace}/{attempt.job_name}") as tried:
             await self._client.patch(path, {"spec": {"suspend": True}}, patience=FOREVER)
+        attempt.stopping &= tried.done  # Who was refused may ask again.
 
     async def _sweep(self, namespace: str, kept: set[AttemptId]) -> None:
-        client, clerk = await self._connect()
-        query = {"labelSelector": f"{OWNER}={clerk.owner}"}
-        listed = await client.get(jobs_path(namespace), query, patience=FOREVER)
-        for job in listed.get("items") or ():
-            meta = job["metadata"]
-            attempt = (meta.get("annotations") or {}).get(ATTEMPT_ID)
-            if attempt not in kept and "ttlSecondsAfterFinished" not in job["spec"]:
-                path = f"{jobs_path(namespace)}/{meta['name']}"
-                await client.delete(path, _BACKGROUND, patience=FOREVER)
+        with suppress(TiphysError):
+            client, clerk = await self._connect()
+            query = {"labelSelector": f"{OWNER}={clerk.owner}"}
+            kept = kept.union(self._attempts, self._ended)
+            listed = await client.get(jobs_path(namespace), query, patience=FOREVER)
+            kept.update(self._attempts, self._ended)  # The list may tell of those already.
+            for job in listed.get("items") or ():
+                meta = job["metadata"]
+                attempt = (meta.get("annotations") or {}).get(ATTEMPT_ID)
+                settled = "ttlSecondsAfterFinished" in job["spec"]
+                if attempt and attempt not in kept and not settled:
+                    path = f"{jobs_path(namespace)}/{meta['name']}"
+                    await client.delete(path, _BACKGROUND, patience=FOREVER)
 
     # --- the rest -------------------------------------------------------------------------
 
@@ -506,7 +516,8 @@ class KubernetesRuntime:
             self._client = Client(access)
             self._clerk = Clerk(owner_of(self._data), given, self._local)
             selector = f"{OWNER}={self._clerk.owner}"
-            self._lookout = Lookout(self._client, selector, self._spawn)
+            kinds = [(jobs_path, selector, self._take_job), (pods_path, selector, self._take_pod)]
+            self._lookout = Lookout(self._client, self._spawn, kinds)
             self._gangs = Gangs(self._client, selector, self._sink, self._spawn, self._members)
         return self._client, self._clerk
 
@@ -518,6 +529,7 @@ class KubernetesRuntime:
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
         task.add_done_callback(self._farewells.discard)
+        task.add_done_callback(tell_defect)
         return task
 
     async def _in_thread(self, work: Callable[[], T]) -> T:

@@ -16,6 +16,7 @@ from typing import Any
 from tiphys.errors import ClusterError
 from tiphys.executor.clock import now
 from tiphys.kube.client import FOREVER, Client
+from tiphys.kube.remark import going_on
 from tiphys.kube.watch import Changed, Gone, Listed, watch
 from tiphys.ports import GANG_GONE, AttemptId, GangChanged, Sink, Task
 from tiphys.runtimes.kubernetes_gang import Gang, groups_path
@@ -62,7 +63,7 @@ class Gangs:
         self._client, self._selector = client, selector
         self._sink, self._spawn, self._members = sink, spawn, members
         self._watched: set[str] = set()
-        self._seen: dict[tuple[str, str], Look] = {}
+        self._seen: dict[tuple[str, str], tuple[Look, Json]] = {}
 
     async def ensure(self, namespace: str, gang: Gang, task: Task, labels: dict[str, str]) -> None:
         """Make a group unless it is there, and watch those of its namespace."""
@@ -88,8 +89,11 @@ class Gangs:
     async def _follow(self, namespace: str) -> None:
         try:
             async for news in watch(self._client, groups_path(namespace), selector=self._selector):
-                self._hear(namespace, news)
+                with going_on(f"news of {groups_path(namespace)}"):
+                    self._hear(namespace, news)
         except ClusterError:
+            pass  # Without leave to watch only the reasons are missing.
+        finally:
             self._watched.discard(namespace)  # The next group tries again.
 
     def _hear(self, namespace: str, news: Listed | Changed | Gone) -> None:
@@ -97,26 +101,26 @@ class Gangs:
             case Changed(thing):
                 self._changed(namespace, thing)
             case Gone(thing):
-                self._gone(namespace, thing["metadata"]["name"], thing)
+                self._gone(namespace, thing)
             case Listed(items):
                 for thing in items:
                     self._changed(namespace, thing)
                 there = {thing["metadata"]["name"] for thing in items}
                 for place, name in list(self._seen):
                     if place == namespace and name not in there:
-                        self._seen.pop((place, name))
+                        self._gone(place, self._seen[place, name][1])
 
     def _changed(self, namespace: str, group: Json) -> None:
         key = (namespace, group["metadata"]["name"])
-        look, before = Look.of(group), self._seen.get(key)
+        look, (before, _) = Look.of(group), self._seen.get(key, (Look(""), group))
         if look != before:
-            self._seen[key] = look
-            self._tell(namespace, group, before or Look(""), look)
+            self._seen[key] = (look, group)
+            self._tell(namespace, group, before, look)
 
-    def _gone(self, namespace: str, name: str, group: Json) -> None:
-        before = self._seen.pop((namespace, name), None)
+    def _gone(self, namespace: str, group: Json) -> None:
+        before = self._seen.pop((namespace, group["metadata"]["name"]), None)
         if before is not None:
-            self._tell(namespace, group, before, Look(GANG_GONE))
+            self._tell(namespace, group, before[0], Look(GANG_GONE))
 
     def _tell(self, namespace: str, group: Json, before: Look, look: Look) -> None:
         meta, spec = group["metadata"], group.get("spec") or {}

@@ -32,6 +32,8 @@ from tiphys.spec import model
 Json = dict[str, Any]
 OWNER = "tiphys.dev/owner"
 """Which Tiphys made a Job: the id of its data directory."""
+OWNER_FILE = "cluster-owner"
+"""In a data directory from which something was made on a cluster."""
 ATTEMPT, ATTEMPT_ID = "tiphys.dev/attempt", "tiphys.dev/attempt-id"
 NODE_NAME = "workflows.argoproj.io/node-name"
 NODE_ID = "workflows.argoproj.io/node-id"
@@ -343,7 +345,7 @@ def wanted_paths(template: model.Template) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in (*parameters, *artifacts) if path))
 
 
-def claims_of(task: Task) -> list[Json]:
+def claims_of(task: Task, owner: str) -> list[Json]:
     """Give the claims that a task mounts, as objects of the cluster."""
     used = {volume["name"] for volume in _volumes(task, task.template)}
     made = []
@@ -355,6 +357,7 @@ def claims_of(task: Task) -> list[Json]:
                 thing["metadata"]["labels"] = {
                     **thing["metadata"].get("labels", {}),
                     "workflow-id": task.workflow_uid,
+                    OWNER: owner,
                 }
                 thing |= {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
                 thing.pop("status", None)
@@ -370,7 +373,7 @@ def labels_of(thing: Mapping[str, Any]) -> Mapping[str, str]:
 
 def owner_of(data: Path) -> str:
     """Give the id of a data directory among all that use the cluster; made once."""
-    path = data / "cluster-owner"
+    path = data / OWNER_FILE
     with suppress(FileExistsError), open(path, "x") as file:
         file.write(secrets.token_hex(8))
     return path.read_text()

@@ -9,10 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from tiphys.ports import LOCAL, AttemptId, Runtime, Sink, Task
 from tiphys.runtimes.inline import InlineRuntime, is_inline
 from tiphys.runtimes.local import LocalRuntime
+
+
+class ClusterRuntime(Runtime, Protocol):
+    """Runs nodes on a cluster, in namespaces."""
+
+    async def sweep(self, ids: Sequence[AttemptId], namespaces: Sequence[str]) -> None:
+        """Begin to end what an earlier process left in ``namespaces``: all attempts but these and
+        those that were started here."""
 
 
 class RouterRuntime:
@@ -22,15 +31,15 @@ class RouterRuntime:
         self,
         local: LocalRuntime,
         inline: InlineRuntime,
-        cluster: Callable[[], Runtime] | None = None,
-        volcano: Callable[[], Runtime] | None = None,
+        cluster: Callable[[], ClusterRuntime] | None = None,
+        volcano: Callable[[], ClusterRuntime] | None = None,
     ) -> None:
         self.name = local.name
         self._local = local
         self._inline = inline
         self._make_cluster, self._make_volcano = cluster, volcano
-        self._cluster: Runtime | None = None
-        self._volcano: Runtime | None = None
+        self._cluster: ClusterRuntime | None = None
+        self._volcano: ClusterRuntime | None = None
         self._sink: Sink = lambda events: None
         self._elsewhere: dict[AttemptId, Runtime] = {}
         """Attempts that did not go to the local runtime and are not acknowledged."""
@@ -65,6 +74,13 @@ class RouterRuntime:
             if runtime is not None:
                 await runtime.keep(ids)
 
+    async def sweep(self, ids: Sequence[AttemptId], namespaces: Sequence[str]) -> None:
+        """End what an earlier process left on clusters: those that have not been opened, too."""
+        if namespaces and self._make_cluster is not None:
+            await (await self._open_cluster()).sweep(ids, namespaces)
+        if namespaces and self._make_volcano is not None:
+            await (await self._open_volcano()).sweep(ids, namespaces)
+
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Let each runtime forget its own."""
         for runtime, own in self._places(ids):
@@ -98,14 +114,14 @@ class RouterRuntime:
             return await self._open_cluster()
         return self._inline if is_inline(template) else self._local
 
-    async def _open_cluster(self) -> Runtime:
+    async def _open_cluster(self) -> ClusterRuntime:
         if self._cluster is None:
             assert self._make_cluster is not None
             self._cluster = self._make_cluster()
             await self._cluster.open(self._sink)
         return self._cluster
 
-    async def _open_volcano(self) -> Runtime:
+    async def _open_volcano(self) -> ClusterRuntime:
         if self._volcano is None:
             assert self._make_volcano is not None
             self._volcano = self._make_volcano()

@@ -53,6 +53,8 @@ class Crew:
         """Whether the Job was deleted."""
         self.changed = asyncio.Event()
         self._pods: dict[str, Json] = {}
+        self._shown: dict[str, PodSeen] = {}
+        """Pods that did not change since they were last asked for."""
         self._lost: set[str] = set()
         self._places: list[_Place] = []
         self._numbers: dict[str, int] = {}
@@ -77,6 +79,7 @@ class Crew:
         """Know how a pod is now."""
         uid = pod["metadata"]["uid"]
         self._pods[uid] = pod
+        self._shown.pop(uid, None)
         if gone:
             self._lost.add(uid)
         if uid not in self._numbers:
@@ -89,7 +92,10 @@ class Crew:
         before = sum((place.task, place.index) == (task, index) for place in self._places)
         self._places.append(_Place(uid, task, index, before))
         self._numbers[uid] = len(self._places)
-        (self.folder / _NUMBERS).write_bytes(msgspec.json.encode(self._places))
+        # By renaming: half a file would give pods the numbers, and so the logs, of others.
+        fresh = self.folder / f"{_NUMBERS}.new"
+        fresh.write_bytes(msgspec.json.encode(self._places))
+        fresh.replace(self.folder / _NUMBERS)
 
     # --- how it is --------------------------------------------------------------------------
 
@@ -115,11 +121,19 @@ class Crew:
 
     @property
     def settled(self) -> bool:
-        """Whether all pods have ended or are gone."""
-        return all(
-            uid in self._lost or _phase(pod) in ("Succeeded", "Failed")
+        """Whether all pods have ended or are gone, those of which only the Job has told as well.
+
+        Jobs and pods come by two watches: a Job may be over before anything is heard of its pods.
+        """
+        over = {
+            uid
             for uid, pod in self._pods.items()
-        )
+            if uid in self._lost or _phase(pod) in ("Succeeded", "Failed")
+        }
+        places = (self._places[self._numbers[uid] - 1] for uid in over)
+        replicas = {(place.task, place.index) for place in places}
+        told = sum(int(self._status.get(each) or 0) for each in ("succeeded", "failed"))
+        return len(over) == len(self._pods) and len(replicas) >= told
 
     @property
     def _status(self) -> Json:
@@ -134,7 +148,10 @@ class Crew:
     def pods(self) -> tuple[PodSeen, ...]:
         """Give the pods, in the order in which they were first seen."""
         seen = sorted(self._pods, key=self._numbers.__getitem__)
-        return tuple(self._pod(uid, self._pods[uid]) for uid in seen)
+        for uid in seen:
+            if uid not in self._shown:
+                self._shown[uid] = self._pod(uid, self._pods[uid])
+        return tuple(map(self._shown.__getitem__, seen))
 
     def _pod(self, uid: str, pod: Json) -> PodSeen:
         number = self._numbers[uid]

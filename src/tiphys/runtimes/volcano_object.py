@@ -72,18 +72,14 @@ def write_job(task: Task, namespace: str, owner: str) -> Json:
             "labels": labels,
             "annotations": {**given.annotations, **own},
         },
-        "spec": _classed(filled(task.template.volcano_job or {}, task.queue), task),
+        "spec": filled(
+            task.template.volcano_job or {}, task.queue, task.pod.get("priorityClassName", "")
+        ),
     }
 
 
-def _classed(spec: Json, task: Task) -> Json:
-    """Give a Job that names no priority class that of its workflow."""
-    named = task.pod.get("priorityClassName")
-    return {"priorityClassName": named, **spec} if named else spec
-
-
-def filled(spec: Mapping[str, Any], queue: str = "") -> Json:
-    """Give a Job's spec with the defaults written out.
+def filled(spec: Mapping[str, Any], queue: str = "", priority_class: str = "") -> Json:
+    """Give a Job's spec with the defaults written out; queue and class are its workflow's.
 
     Its time to live is left out: what Volcano removes before it is read would be lost, so whoever
     keeps the record removes it with the record.
@@ -96,6 +92,7 @@ def filled(spec: Mapping[str, Any], queue: str = "") -> Json:
         "schedulerName": "volcano",
         "minAvailable": least,
         "maxRetry": MAX_RETRY,
+        **({"priorityClassName": priority_class} if priority_class else {}),
         **given,
         "queue": spec.get("queue") or queue or "default",
         "tasks": tasks,

@@ -19,10 +19,12 @@ from tiphys.errors import ClusterError, RuntimeFailure, TiphysError
 from tiphys.executor.clock import now
 from tiphys.kube.access import find_access
 from tiphys.kube.client import FOREVER, Client
+from tiphys.kube.remark import Try, tell_defect
 from tiphys.ports import AttemptId, Sink, Task, TaskEnded, TaskSeen, TaskStarted
 from tiphys.runtimes import verdict
 from tiphys.runtimes.config import LocalConfig
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.runtimes.kubernetes_gang import is_ours
 from tiphys.runtimes.kubernetes_gangs import Gangs
 from tiphys.runtimes.kubernetes_job import ATTEMPT_ID, OWNER, labels_of, owner_of
 from tiphys.runtimes.volcano_crew import ENDED, Crew
@@ -102,7 +104,11 @@ class VolcanoRuntime:
 
     async def keep(self, ids: Sequence[AttemptId]) -> None:
         """End Jobs of an earlier server that nobody cares about any more."""
-        for namespace in self._lookout.namespaces if self._lookout is not None else ():
+        await self.sweep(ids, list(self._lookout.namespaces) if self._lookout is not None else ())
+
+    async def sweep(self, ids: Sequence[AttemptId], namespaces: Sequence[str]) -> None:
+        """The same in these namespaces, whether or not anything was made there since."""
+        for namespace in namespaces:
             self._spawn(self._sweep(namespace, set(ids)))
 
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
@@ -220,14 +226,19 @@ class VolcanoRuntime:
             self._sink([seen])
 
     def _members(self, namespace: str, group: str) -> Sequence[AttemptId] | None:
-        """Give the attempt whose Job a PodGroup is for: Volcano adds the Job's uid to its name."""
+        """Give the attempt whose Job a PodGroup is for: Volcano adds the Job's uid to its name.
+
+        A group outlives its attempt, and its end is told all the same. Those of layers are
+        another runtime's.
+        """
+        if is_ours(group):
+            return None
         job = group[: -_UID_LENGTH - 1]
-        found = [
+        return [
             attempt.task.id
             for attempt in self._attempts.values()
             if (attempt.crew.namespace, attempt.crew.name) == (namespace, job)
         ]
-        return found or None
 
     # --- the end ----------------------------------------------------------------------------
 
@@ -288,8 +299,10 @@ class VolcanoRuntime:
     async def _terminate(self, attempt: _Attempt) -> None:
         assert self._client is not None
         assert attempt.crew.job is not None
-        with suppress(ClusterError):
+        crew = attempt.crew
+        with Try("terminate", f"Job {crew.namespace}/{crew.name}") as tried:
             await order(self._client, attempt.crew.job, "TerminateJob")
+        attempt.stopping &= tried.done  # Who was refused may ask again.
 
     async def _expire(self, attempt: _Attempt, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -297,10 +310,12 @@ class VolcanoRuntime:
             self._end(attempt, verdict.DEADLINE)
 
     async def _sweep(self, namespace: str, kept: set[AttemptId]) -> None:
-        client, _ = self._connect()
         query = {"labelSelector": f"{OWNER}={owner_of(self._data)}"}
-        with suppress(ClusterError):
+        with suppress(TiphysError):  # Many clusters have no Volcano.
+            client, _ = self._connect()
+            kept = kept.union(self._attempts, self._ended)
             listed = await client.get(vcjobs_path(namespace), query, patience=FOREVER)
+            kept.update(self._attempts, self._ended)  # The list may tell of those already.
             for job in listed.get("items") or ():
                 attempt = (job["metadata"].get("annotations") or {}).get(ATTEMPT_ID)
                 phase = ((job.get("status") or {}).get("state") or {}).get("phase")
@@ -326,6 +341,7 @@ class VolcanoRuntime:
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
         task.add_done_callback(self._orders.discard)
+        task.add_done_callback(tell_defect)
         return task
 
 

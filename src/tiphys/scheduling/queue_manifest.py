@@ -30,6 +30,16 @@ _UNKNOWN = {
     "fair": "its drf plugin is for the whole scheduler",
 }
 """Words of a plan that Volcano has no field for, and what there is in their place."""
+UNSAID: Mapping[str, Any] = {
+    "weight": 1,
+    "priority": 0,
+    "reclaimable": True,
+    "strict": False,
+    "capability": {},
+    "deserved": {},
+    "guarantee": {},
+}
+"""What a plan means that does not say it."""
 PRIORITY_CLASSES: Mapping[str, tuple[int, str]] = {
     "critical": (1_000_000, "Work that must run now; preempts everything below."),
     "high": (100_000, "Work that people wait for."),

@@ -177,11 +177,10 @@ class GangUnplaced(msgspec.Struct, frozen=True, tag=True):
     because: str = ""
 
 
-Reason = (
-    NoCapacity
-    | QueueLimit
-    | GuaranteeOfOthers
-    | GangShort
+TooLittle = NoCapacity | QueueLimit | GuaranteeOfOthers | PoolFull
+"""Something is not free in the amount that is needed."""
+NotItsTurn = (
+    GangShort
     | GangIncomplete
     | QueueNotOpen
     | WorkflowLimit
@@ -190,8 +189,10 @@ Reason = (
     | WaitingForVictims
     | NoSuchQueueAnyMore
     | WorkflowNotAdmitted
-    | PoolFull
-    | LockHeld
+)
+"""The scheduler's rules say later."""
+NotReady = (
+    LockHeld
     | DependencyPending
     | Paused
     | WorkflowSuspended
@@ -203,6 +204,8 @@ Reason = (
     | Gated
     | GangUnplaced
 )
+"""The scheduler was not asked, or has let it in."""
+Reason = TooLittle | NotItsTurn | NotReady
 
 
 class Unplaceable(msgspec.Struct, frozen=True, tag=True):
@@ -234,8 +237,17 @@ class Wait(msgspec.Struct, frozen=True):
         return text(self.reason)
 
 
-def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one row per reason
+def text(reason: Reason | Refusal) -> str:
     """Say ``reason`` to a person."""
+    if isinstance(reason, TooLittle | Unplaceable):
+        return _too_little(reason)
+    if isinstance(reason, NotItsTurn | NoSuchQueue):
+        return _not_its_turn(reason)
+    return _not_ready(reason)
+
+
+def _too_little(reason: TooLittle | Unplaceable) -> str:
+    """Say how much is there, and how much is needed."""
     match reason:
         case NoCapacity(resource, asked, free):
             return (
@@ -252,6 +264,21 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
                 f"needs {amount_text(resource, asked)}; of {amount_text(resource, free)} free, "
                 f"{amount_text(resource, kept)} is guaranteed to other queues"
             )
+        case PoolFull(workflow, resource, asked, free):
+            return (
+                f"needs {amount_text(resource, asked)}, workflow {workflow} has "
+                f"{amount_text(resource, free)} of its maximum free"
+            )
+        case Unplaceable(resource, asked, capacity):
+            return (
+                f"needs {amount_text(resource, asked)}, "
+                f"the whole machine has {amount_text(resource, capacity)}"
+            )
+
+
+def _not_its_turn(reason: NotItsTurn | NoSuchQueue) -> str:  # noqa: PLR0911 - one row per reason
+    """Say what the scheduler waits for."""
+    match reason:
         case GangShort(gang, needed, placeable, role):
             which = f" of task {role}" if role else ""
             short = needed - placeable
@@ -275,11 +302,13 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
         case WorkflowNotAdmitted(workflow, because):
             whole = f"workflow {workflow} waits to be admitted as a whole"
             return f"{whole}: {because}" if because else whole
-        case PoolFull(workflow, resource, asked, free):
-            return (
-                f"needs {amount_text(resource, asked)}, workflow {workflow} has "
-                f"{amount_text(resource, free)} of its maximum free"
-            )
+        case NoSuchQueue(queue):
+            return f"there is no queue {queue} that takes work"
+
+
+def _not_ready(reason: NotReady) -> str:  # noqa: C901, PLR0911, PLR0912 - one row per reason
+    """Say what others wait for."""
+    match reason:
         case LockHeld(lock, holders):
             return f"lock {lock} is held" + (f" by {', '.join(holders)}" if holders else "")
         case DependencyPending(on):
@@ -304,13 +333,6 @@ def text(reason: Reason | Refusal) -> str:  # noqa: C901, PLR0911, PLR0912 - one
             return "waits for Kueue to admit it: `kubectl describe workloads` tells why"
         case GangUnplaced(_, queue, size, phase, because):
             return _unplaced(queue, size, phase, because)
-        case Unplaceable(resource, asked, capacity):
-            return (
-                f"needs {amount_text(resource, asked)}, "
-                f"the whole machine has {amount_text(resource, capacity)}"
-            )
-        case NoSuchQueue(queue):
-            return f"there is no queue {queue} that takes work"
 
 
 def _unplaced(queue: str, size: int, phase: str, because: str) -> str:

@@ -45,7 +45,8 @@ class Crater:
         """Begin to make what ships, and remove what an earlier server left behind."""
         if self._presets:
             self._spawn(self._ensure())
-        self._spawn(self._clear(self._namespace, ""))
+        if not self._host.unread:  # Groups of a workflow that cannot be read are not nobody's.
+            self._spawn(self._clear(self._namespace, ""))
         self._host.control.show_to(self)
         return self
 

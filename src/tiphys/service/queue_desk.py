@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ from tiphys.control.host import Host
 from tiphys.control.task import scheduler_of
 from tiphys.engine.run import Run
 from tiphys.errors import ClusterError, InvalidInputError, NotFoundError
-from tiphys.ports import LOCAL, SCHEDULER_LABEL
+from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.reason import Starting
@@ -100,6 +101,9 @@ class QueueDesk:
     async def choose(self, key: str, scheduler: str) -> str:
         """Give the name of the queue that a workflow for ``scheduler`` is to wait in."""
         scheduler = scheduler or LOCAL
+        whose = key.removeprefix(PREFIX).rpartition(":")[0]
+        if whose not in ("", scheduler) and whose in self._kinds:
+            raise NotFoundError(f"{key[:200]!r} is no queue of {scheduler}")
         if scheduler not in self._kinds:
             return name_of(key)  # Somebody else's: who runs it knows it.
         try:
@@ -128,8 +132,11 @@ class QueueDesk:
 
     def stats(self, scheduler: str, name: str) -> dict[str, int]:
         """Count the workflows of a queue; may take a while, so call it from a thread."""
-        labels = "" if scheduler == LOCAL else f"{SCHEDULER_LABEL}={scheduler}"
-        counts = self._host.store.count_by_phase(WorkflowFilter(queue=name, label_selector=labels))
+        counts = self._counted(name, "" if scheduler == LOCAL else scheduler)
+        if scheduler == LOCAL:
+            # All less the few of others: the whole is counted fast, whatever their number.
+            for other in SCHEDULERS:
+                counts -= self._counted(name, other) if other != LOCAL else Counter()
         return {
             "waiting": counts.get("", 0) + counts.get("Pending", 0),
             "running": counts.get("Running", 0),
@@ -137,12 +144,17 @@ class QueueDesk:
             "failed": counts.get("Failed", 0) + counts.get("Error", 0),
         }
 
+    def _counted(self, name: str, scheduler: str) -> Counter[str]:
+        labels = f"{SCHEDULER_LABEL}={scheduler}" if scheduler else ""
+        wanted = WorkflowFilter(queue=name, label_selector=labels)
+        return Counter(self._host.store.count_by_phase(wanted))
+
     def waiting(self, scheduler: str, name: str, identity: Identity) -> list[Shown]:
         """Tell who waits in a queue, as far as ``identity`` may know."""
         runs = [
             run
             for run in list(self._host.control.runs.values())
-            if identity.sees(run.namespace) and _place(run) == (scheduler, name)
+            if identity.sees(run.namespace) and place_of(run) == (scheduler, name)
         ]
         found = []
         for run in runs[:RUNS]:
@@ -166,7 +178,8 @@ class QueueDesk:
         return plain
 
 
-def _place(run: Run) -> tuple[str, str]:
+def place_of(run: Run) -> tuple[str, str]:
+    """Give whose queue a run waits in, and which."""
     if has_fallen_back(run.annotations):
         return LOCAL, DEFAULT
     return scheduler_of(run), queue_of(run.labels, run.annotations)

@@ -228,6 +228,11 @@ class _Gathered:
             report.add(("apiVersion",), message, hint=f"use {kind.api_version}")
 
 
+def is_volcanos(document: Document) -> bool:
+    """Whether a workflow was made from this document by `spec.volcano`."""
+    return isinstance(document.value, dict) and document.value.get("kind") in _VOLCANO
+
+
 def _volcano_kind(name: str) -> _Kind | None:
     if name not in _VOLCANO:
         return None

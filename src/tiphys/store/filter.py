@@ -20,15 +20,17 @@ class Clause(msgspec.Struct, frozen=True):
     values: list[object]
     at: str = "w.created_at"
     number: str = "w.number"
-    by_label: str = ""
-    """The conditions alone, where all of them are on one label (``labels t``)."""
+    label: str = ""
+    """The condition on the label that drives the list (``labels t``); its values come first."""
+    rest: str = ""
+    """What else is asked of the workflows of that label."""
 
     @property
     def keys(self) -> str:
         """Give the FROM and WHERE for those who want no more than to count, or ``at`` and
         ``number``."""
-        if self.by_label:
-            return f" FROM labels t WHERE {self.by_label}"
+        if self.label and not self.rest:
+            return f" FROM labels t WHERE {self.label}"
         return f" FROM workflows w{self.text}"
 
 
@@ -56,8 +58,8 @@ def where(wanted: WorkflowFilter, narrow: Piece | None = None) -> Clause:
         return Clause(text, values, "w.finished_at")
     if driver is None:
         return Clause(text, values)
-    alone = pieces[0][0] if len(pieces) == 1 else ""
-    return Clause(text, values, "t.created_at", "t.workflow", alone)
+    label, *rest = (piece for piece, _ in pieces)
+    return Clause(text, values, "t.created_at", "t.workflow", label, " AND ".join(rest))
 
 
 def arms(wanted: WorkflowFilter) -> list[WorkflowFilter]:

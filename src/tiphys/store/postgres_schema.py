@@ -174,7 +174,7 @@ CREATE TABLE ages (
     span BIGINT NOT NULL,
     count BIGINT NOT NULL,
     PRIMARY KEY (scope, phase, span)
-);
+) WITH (fillfactor = 50);
 INSERT INTO ages SELECT '', phase, floor(created_at / {SPAN}) AS s, count(*)
     FROM workflows GROUP BY phase, s;
 INSERT INTO ages SELECT 'n' || namespace, phase, floor(created_at / {SPAN}) AS s, count(*)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from tiphys.control.abroad import apply_mirror, order_of
 from tiphys.dispatch.mirror import Mirror
 from tiphys.engine import event as ev
@@ -13,6 +15,7 @@ from tiphys.ports import ARGO_DEFAULT, SCHEDULER_LABEL, Dispatch, Instruction, M
 from tiphys.spec import model
 from tiphys.spec.library import Library
 
+replace = msgspec.structs.replace
 START, END = "2026-01-01T00:00:00Z", "2026-01-01T00:00:05Z"
 
 
@@ -41,6 +44,19 @@ def test_starting_hands_the_workflow_over() -> None:
 
     assert isinstance(order, Dispatch)
     assert (order.uid, order.name, order.known) == ("u", "w", False)
+
+
+def test_the_queue_and_the_class_of_a_run_go_with_it() -> None:
+    found = run()
+    meta = found.workflow.metadata
+    labels = {**meta.labels, "tiphys.dev/queue": "gold"}
+    found.workflow = replace(found.workflow, metadata=replace(meta, labels=labels))
+    found.spec = replace(found.spec, pod_priority_class_name="high")
+
+    order = order_of(found, ev.RunStarted(at=2.0))
+
+    assert isinstance(order, Dispatch)
+    assert (order.queue, order.priority_class) == ("gold", "high")
 
 
 def test_a_run_that_was_seen_there_is_not_made_again() -> None:

@@ -23,7 +23,7 @@ def workflow(scheduler: str = "", **annotations: str) -> model.Workflow:
     [
         ("", "local", ""),
         ("", "k8s-native", "k8s-native"),
-        ("local", "volcano", ""),
+        ("local", "volcano", "local"),
         ("volcano", "local", "volcano"),
         ("argo-default", "volcano", "argo-default"),
     ],

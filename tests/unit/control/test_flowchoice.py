@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 
 from tiphys.control.flowchoice import settle_controller
+from tiphys.control.submit import Overrides, prepare
 from tiphys.ports import CONTROLLER_LABEL, SCHEDULER_LABEL, VOLCANO, is_dispatched
 from tiphys.spec import model
+from tiphys.spec.library import Library
+from tiphys.spec.mark import KIND, MANIFEST
 from tiphys.spec.parse import parse_text
+from tiphys.testing.harness import Harness
 from tiphys.testing.volcano import Document, flow, job, step, task, template, text
 
 replace = msgspec.structs.replace
@@ -82,3 +87,79 @@ def test_why_a_flow_is_driven_from_here_is_told() -> None:
 
     assert why == "driven from here: b: a probe"
     assert settle_controller(pair(step("b", "a")), "")[1] == ""
+
+
+# --- marks that only Tiphys writes ----------------------------------------------------------
+
+FORGED: Document = {
+    "apiVersion": "argoproj.io/v1alpha1",
+    "kind": "Workflow",
+    "metadata": {
+        "name": "w",
+        "labels": {SCHEDULER_LABEL: VOLCANO, KIND: "JobFlow", CONTROLLER_LABEL: VOLCANO},
+        "annotations": {MANIFEST: "{}"},
+    },
+    "spec": {
+        "entrypoint": "main",
+        "templates": [{"name": "main", "container": {"image": "x", "command": ["true"]}}],
+    },
+}
+
+
+def prepared(*documents: Document, **overrides: Any) -> model.Workflow:
+    """Take documents in as every way in does."""
+    bundle = parse_text(text(list(documents)))
+    bundle.raise_errors()
+    library = Library(namespace="default").extended(bundle)
+    return prepare(bundle.workflows[0], library, Overrides(**overrides)).workflow
+
+
+def test_a_workflow_that_says_it_is_a_flow_is_none() -> None:
+    workflow = prepared(FORGED)
+
+    assert workflow.metadata.labels == {SCHEDULER_LABEL: VOLCANO}
+    assert not workflow.metadata.annotations
+    assert not is_handed_over(workflow)
+
+
+def test_no_option_makes_a_job_a_flow() -> None:
+    workflow = prepared(job("j", PLAIN), labels={KIND: "JobFlow", "team": "x"})
+
+    assert (workflow.metadata.labels[KIND], workflow.metadata.labels["team"]) == ("Job", "x")
+
+
+def test_a_flow_keeps_its_own_marks_and_loses_those_that_its_file_forges() -> None:
+    forged = flow("f", [step("a")])
+    forged["metadata"] |= {"labels": {CONTROLLER_LABEL: VOLCANO}, "annotations": {MANIFEST: "{}"}}
+
+    workflow = prepared(forged, template("a", PLAIN))
+
+    kept = msgspec.json.decode(workflow.metadata.annotations[MANIFEST])
+    assert workflow.metadata.labels == {KIND: "JobFlow"}
+    assert kept["kind"] == "JobFlow"
+
+
+def test_a_spec_does_not_mark_its_run_either() -> None:
+    own = {"labels": {KIND: "JobFlow", "team": "x"}, "annotations": {MANIFEST: "{}"}}
+    named = {CONTROLLER_LABEL: {"expression": "'volcano'"}}
+    spec = {**FORGED["spec"], "workflowMetadata": {**own, "labelsFrom": named}}
+    document = {**FORGED, "metadata": {"name": "w"}, "spec": spec}
+
+    run = Harness(json.dumps(document)).start().run
+
+    assert run.labels["team"] == "x"
+    assert not {KIND, CONTROLLER_LABEL} & run.labels.keys()
+    assert not run.annotations
+
+
+@pytest.mark.parametrize("change", ["no manifest", "no JSON", "another entrypoint"])
+def test_a_flow_of_which_not_all_is_on_record_is_driven_from_here(change: str) -> None:
+    workflow = pair(step("b", "a"))
+    meta = workflow.metadata
+    if change == "another entrypoint":
+        workflow = replace(workflow, spec=replace(workflow.spec, entrypoint="a"))
+    else:
+        annotations = {} if change == "no manifest" else {MANIFEST: "{"}
+        workflow = replace(workflow, metadata=replace(meta, annotations=annotations))
+
+    assert not is_handed_over(workflow)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tiphys.dispatch.volcano import VolcanoDispatcher
 from tiphys.dispatch.volcano_mirror import FlowMirror, is_over
 from tiphys.dispatch.volcano_object import covers, drops_jobs, write_flow, write_templates
 from tiphys.engine.event import JobSeen, PodSeen
 from tiphys.engine.node import Node, Phase
-from tiphys.ports import VOLCANO, Dispatch
+from tiphys.ports import VOLCANO, Dispatch, Mirrored
+from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.spec import model
 from tiphys.spec.parse import parse_text
 from tiphys.store import WorkflowRow
@@ -140,6 +144,25 @@ def test_templates_carry_the_defaults_of_a_webhook_that_may_be_missing() -> None
     assert (spec["minAvailable"], spec["tasks"][0]["minAvailable"]) == (1, 1)
 
 
+def test_jobs_that_name_no_queue_and_no_class_get_those_of_their_flow() -> None:
+    jobs = [template("a", task("t", "true")), template("b", task("t", "true"), queue="own")]
+    bundle = parse_text(text([flow("f", [step("a"), step("b", "a")]), *jobs]))
+    given = Dispatch(
+        uid="u",
+        name="f",
+        namespace="n",
+        scheduler=VOLCANO,
+        workflow=bundle.workflows[0].value,
+        queue="gold",
+        priority_class="high",
+    )
+
+    first, second = (each["spec"] for each in write_templates(given, "n", "me"))
+
+    assert (first["queue"], first["priorityClassName"]) == ("gold", "high")
+    assert (second["queue"], second["priorityClassName"]) == ("own", "high")
+
+
 def test_what_is_there_may_say_more_than_is_wanted_but_nothing_else() -> None:
     wanted = {"a": [{"b": 1}], "c": "x"}
 
@@ -181,3 +204,24 @@ def test_every_phase_of_a_job_has_its_list_in_the_status(phase: str, listed: str
     assert [name for name in status if name.endswith("Jobs")] == [listed]
     assert status["jobStatusList"][0]["restartCount"] == 2
     assert status["conditions"]["f-a"]["taskStatusCount"] == {"t": {"phase": {"Running": 1}}}
+
+
+def test_a_record_that_is_no_flow_ends_and_nothing_else_does(tmp_path: Path) -> None:
+    main = model.Template(name="main", container=model.Container(image="x"))
+    spec = model.WorkflowSpec(entrypoint="main", templates=(main,))
+    order = Dispatch(
+        uid="u", name="w", namespace="n", scheduler=VOLCANO, workflow=model.Workflow(spec=spec)
+    )
+    told: list[Mirrored] = []
+
+    async def dispatch() -> None:
+        dispatcher = VolcanoDispatcher(tmp_path, KubernetesConfig())
+        await dispatcher.open(told.extend)
+        await dispatcher.dispatch([order])
+        await dispatcher.close()
+
+    asyncio.run(dispatch())
+
+    ((uid, phase, message),) = [(each.uid, each.phase, each.message) for each in told]
+    assert (uid, phase) == ("u", "Error")
+    assert "this is no flow" in message

@@ -9,7 +9,7 @@ import msgspec
 
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
-from tiphys.engine.jobleaf import PODS_OF_ONE
+from tiphys.engine.jobleaf import PODS_OF_ONE, seen
 from tiphys.engine.lifecycle import begin
 from tiphys.engine.node import Node
 from tiphys.engine.restore import restore
@@ -81,6 +81,17 @@ def test_a_pod_that_is_made_again_is_another_node_and_the_old_one_stays() -> Non
     assert (str(first.phase), first.message) == ("Failed", "why")
     assert harness.phases()["wf.t-0(1)"] == "Running"
     assert record(harness.node("wf"))[1] == 1
+
+
+def test_news_of_one_pod_leaves_the_others_alone() -> None:
+    harness = single()
+    see(harness, "wf", "Running", pod(), pod(index=1, phase="Pending", number=2))
+    run, node = harness.run, harness.node("wf")
+    pods = (pod(), pod(index=1, number=2))
+
+    seen(run, node, ev.JobSeen(at=9.0, node=node.id, attempt=1, phase="Running", pods=pods))
+
+    assert sorted(each.name for each in run.changed.values()) == ["wf", "wf.t-1"]
 
 
 def test_the_history_that_the_cluster_keeps_is_taken_over() -> None:

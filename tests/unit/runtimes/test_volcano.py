@@ -11,8 +11,9 @@ from tiphys.errors import RuntimeFailure
 from tiphys.kube.watch import Listed
 from tiphys.ports import VOLCANO, Task
 from tiphys.runtimes.kubernetes_config import KubernetesPolicy
+from tiphys.runtimes.kubernetes_lookout import unfold
 from tiphys.runtimes.volcano_crew import DELETED, Crew
-from tiphys.runtimes.volcano_lookout import is_of, unfold
+from tiphys.runtimes.volcano_lookout import is_of
 from tiphys.runtimes.volcano_object import check_job, filled, vcjob_name, write_command, write_job
 from tiphys.spec import model
 
@@ -201,3 +202,39 @@ def test_what_is_missing_from_a_new_list_is_gone() -> None:
 
     assert [(thing["metadata"]["uid"], gone) for thing, gone in news] == [("1", True), ("2", False)]
     assert set(known) == {"2"}
+
+
+def test_a_job_that_is_over_has_settled_only_when_its_pods_were_seen(crew: Crew) -> None:
+    crew.take_job(a_job("Completed", succeeded=1, failed=1), gone=False)
+    assert not crew.settled
+
+    crew.take_pod(a_pod("1", "Failed", code=3), gone=True)
+    crew.take_pod(a_pod("2", "Failed", code=3), gone=False)  # The same replica once more.
+    assert not crew.settled
+
+    crew.take_pod(a_pod("3", "Succeeded", index=1, code=0), gone=False)
+    assert crew.settled
+
+
+def test_numbers_are_whole_even_if_writing_them_was_cut_short(crew: Crew) -> None:
+    crew.take_pod(a_pod("1", "Running"), gone=False)
+    (crew.folder / "pods.json.new").write_text("[[")
+    later = Crew("n", "f-a", crew.folder)
+    later.open()
+
+    later.take_pod(a_pod("2", "Running", index=1), gone=False)
+
+    assert [seen.number for seen in later.pods()] == [2]
+    assert [each.name for each in crew.folder.iterdir()] == ["pods.json"]
+
+
+def test_a_pod_that_did_not_change_is_shown_as_before(crew: Crew) -> None:
+    crew.take_pod(a_pod("1", "Running"), gone=False)
+    crew.take_pod(a_pod("2", "Pending", index=1), gone=False)
+    before = crew.pods()
+
+    crew.take_pod(a_pod("2", "Running", index=1), gone=False)
+
+    after = crew.pods()
+    assert after[0] is before[0]
+    assert (before[1].phase, after[1].phase) == ("Pending", "Running")

@@ -2,12 +2,12 @@
 import { ActionIcon, Button, CloseButton, Group, Stack, Table, Tabs, Text, Title, Tooltip } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
-import { getExplain, getNode, hasEnded, type Bar, type Node } from "../api/workflows";
+import { getEvents, getExplain, getNode, hasEnded, type Bar, type Node } from "../api/workflows";
 import { Icon } from "../parts/Icon";
 import { Problem } from "../parts/Problem";
 import { StatusWord } from "../parts/Status";
 import { Ago, At, Took } from "../parts/Time";
-import { between, bytes, span } from "../parts/time";
+import { between, bytes, clock, span } from "../parts/time";
 import { Artifact } from "./Artifact";
 import { isStructure } from "./gantt";
 import { LogView } from "./LogView";
@@ -127,7 +127,23 @@ function About({ workflow, node, bar, onChoose }: AboutProps) {
           </Group>
         </Stack>
       )}
+      <NodeEvents workflow={workflow} node={node} />
     </Stack>
+  );
+}
+
+/** What happened to this node, of the events of the workflow. */
+function NodeEvents({ workflow, node }: { workflow: string; node: Node }) {
+  const { data = [] } = useQuery({ queryKey: ["events", workflow], queryFn: () => getEvents(workflow) });
+  const own = data.filter((event) => event.node !== "" && [node.id, node.name].includes(event.node));
+  if (!own.length) return null;
+  return (
+    <section aria-label="Events of the node">
+      <Text size="sm" fw={600}>
+        Events
+      </Text>
+      <Facts rows={own.map((event) => [clock(event.at), event.text])} />
+    </section>
   );
 }
 
@@ -174,8 +190,8 @@ function Facts({ rows }: { rows: [string, React.ReactNode][] }) {
       <Table.Tbody>
         {rows
           .filter(([, value]) => value)
-          .map(([name, value]) => (
-            <Table.Tr key={name}>
+          .map(([name, value], index) => (
+            <Table.Tr key={`${name} ${index}`}>
               <Table.Th w={90} className="quiet fact">
                 {name}
               </Table.Th>

@@ -47,9 +47,10 @@ export function Table({ marked, onMark, onMarkAll, cursor, rows }: TableProps) {
     const element = box.current;
     if (cursor < 0 || !element) return;
     element.scrollTop = scrollTo(cursor, element.scrollTop, height, total, ROW);
-    requestAnimationFrame(() => {
-      element.querySelector<HTMLElement>(`[data-row="${cursor}"] a`)?.focus({ preventScroll: true });
-    });
+    const link = () => element.querySelector<HTMLElement>(`[data-row="${cursor}"] a`);
+    // At once where it is there, so that the next key is its; one that was scrolled to comes later.
+    if (link()) link()!.focus({ preventScroll: true });
+    else requestAnimationFrame(() => link()?.focus({ preventScroll: true }));
   }, [cursor]);
 
   return (

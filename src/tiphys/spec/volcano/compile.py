@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from tiphys.spec import walk
+from tiphys.spec.mark import KIND, MANIFEST, RETAIN, free_of_marks
 from tiphys.spec.model import (
     Arguments,
     Backoff,
@@ -38,11 +39,6 @@ from tiphys.spec.volcano.check import check_job, check_names, targets_of
 from tiphys.spec.volcano.control import Control, Loop, Retry, Step
 from tiphys.spec.volcano.patch import merge
 
-MANIFEST = "tiphys.dev/manifest"
-"""The annotation that keeps the document as it was given: answers have its shape."""
-KIND = "tiphys.dev/kind"
-RETAIN = "tiphys.dev/job-retain"
-"""The label that says what becomes of the files of a flow's Jobs (``control.leftover``)."""
 JOB = "job"
 replace = msgspec.structs.replace
 
@@ -108,8 +104,11 @@ def _check_step(flow: JobFlow, step: Flow, spec: JobSpec, report: Report, index:
 
 def _meta(meta: ObjectMeta, kind: str, manifest: dict[str, Any]) -> ObjectMeta:
     manifest.pop("status", None)
-    annotations = {**meta.annotations, MANIFEST: msgspec.json.encode(manifest).decode()}
-    return replace(meta, labels={**meta.labels, KIND: kind}, annotations=annotations)
+    kept = msgspec.json.encode(manifest).decode()
+    labels, annotations = free_of_marks(meta.labels), free_of_marks(meta.annotations)
+    return replace(
+        meta, labels={**labels, KIND: kind}, annotations={**annotations, MANIFEST: kept}
+    )
 
 
 def _own(meta: ObjectMeta) -> Metadata:

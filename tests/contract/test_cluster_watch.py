@@ -1,0 +1,301 @@
+"""Watching and ordering about a cluster: nothing that is heard ends a watch, no refusal is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.contract.kube_server import Server, Told, answering
+from tiphys.dispatch.volcano import VolcanoDispatcher
+from tiphys.kube.access import Access
+from tiphys.kube.client import Client
+from tiphys.ports import (
+    GANG_GONE,
+    VOLCANO,
+    Dispatch,
+    GangChanged,
+    Instruction,
+    Mirrored,
+    RuntimeEvent,
+    Task,
+)
+from tiphys.runtimes.config import LocalConfig
+from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.runtimes.kubernetes_gangs import Gangs
+from tiphys.runtimes.kubernetes_lookout import Lookout, pods_path
+from tiphys.runtimes.volcano_runtime import VolcanoRuntime
+from tiphys.spec import model
+from tiphys.spec.parse import parse_text
+from tiphys.testing.volcano import flow, step, task, template, text
+
+Json = dict[str, Any]
+JOB_UID = "00000000-0000-4000-8000-000000000001"
+EXPIRED = {"type": "ERROR", "object": {"code": 410, "message": "too old"}}
+NO = Told(403, b'{"message": "commands is forbidden", "reason": "Forbidden"}')
+
+
+def listed(*things: Json) -> Told:
+    whole = {"items": list(things), "metadata": {"resourceVersion": "1"}}
+    return Told(body=json.dumps(whole).encode())
+
+
+def events(*given: Json) -> Told:
+    return Told(pieces=tuple(json.dumps(each).encode() + b"\n" for each in given))
+
+
+def a_thing(name: str, **more: Any) -> Json:
+    meta = {"name": name, "namespace": "n", "uid": f"uid-{name}", "resourceVersion": "2"}
+    return {"metadata": {**meta, **more.pop("metadata", {})}, **more}
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for a state of the world that sets no event."""
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110 - it is the world's, not ours
+            await asyncio.sleep(0.02)
+
+
+def following(
+    server: Server, begin: Callable[[Client, Any], Any], holds: Callable[[], bool]
+) -> None:
+    """Have something follow the server until something holds."""
+
+    async def follow() -> None:
+        client, tasks = Client(Access(server=server.address)), set()
+
+        def spawn(job: Any) -> asyncio.Task[None]:
+            made: asyncio.Task[None] = asyncio.create_task(job)
+            tasks.add(made)
+            return made
+
+        found = begin(client, spawn)
+        if found is not None:
+            await found
+        await until(holds)
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await client.close()
+
+    asyncio.run(follow())
+
+
+# --- watches --------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_taken_in_is_noted_and_the_next_is_taken(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    taken: list[str] = []
+
+    def answer(_method: str, path: str) -> Told:
+        if "watch=true" in path:
+            return events({"type": "ADDED", "object": a_thing("c")})
+        return listed(a_thing("a"), a_thing("b"))
+
+    def take(_namespace: str, pod: Json, _gone: bool) -> None:
+        name = pod["metadata"]["name"]
+        if name == "a":
+            raise OSError("no space left on device")
+        taken.append(name)
+
+    with answering(answer) as server:
+        following(
+            server,
+            lambda client, spawn: Lookout(client, spawn, [(pods_path, "", take)]).watch("n"),
+            lambda: "c" in taken,
+        )
+
+    assert taken[:2] == ["b", "c"]
+    (note, *_) = [each for each in caplog.records if each.name == "tiphys.cluster"]
+    assert "/namespaces/n/pods/a could not be taken in" in note.getMessage()
+
+
+def test_a_group_that_a_new_list_lacks_is_told_as_gone() -> None:
+    told: list[GangChanged] = []
+    lists = [listed(a_thing("g", spec={"queue": "gold"}, status={"phase": "Running"})), listed()]
+
+    def answer(_method: str, path: str) -> Told:
+        if "watch=true" in path:
+            return events(EXPIRED) if lists else events()
+        return lists.pop(0)
+
+    with answering(answer) as server:
+        following(
+            server,
+            lambda client, spawn: Gangs(client, "", told.extend, spawn, lambda *_: []).watch("n"),
+            lambda: len(told) == 2,
+        )
+
+    assert [(each.was, each.phase, each.queue) for each in told] == [
+        ("", "Running", "gold"),
+        ("Running", GANG_GONE, "gold"),
+    ]
+
+
+# --- orders ---------------------------------------------------------------------------------
+
+
+class Cluster:
+    """A Volcano that does nothing, and whose commands are for others."""
+
+    def __init__(self, *jobs: Json, groups: tuple[Json, ...] = ()) -> None:
+        self.jobs, self.groups = jobs, groups
+        self.commands = 0
+
+    def answer(self, method: str, path: str) -> Told:
+        collection = urlsplit(path).path.rpartition("/namespaces/n/")[2]
+        if method == "GET" and "watch=true" in path:
+            return events()
+        if method == "GET" and collection == "jobflows/f":
+            return Told(body=json.dumps(a_flow()).encode())
+        if method == "GET":
+            return listed(*{"jobs": self.jobs, "podgroups": self.groups}.get(collection, ()))
+        if method == "POST" and collection == "jobs":
+            return Told(201, json.dumps(a_thing("f-a", metadata={"uid": JOB_UID})).encode())
+        if method == "POST" and collection == "commands":
+            self.commands += 1
+            return NO
+        return Told()
+
+
+def a_flow() -> Json:
+    return a_thing("f", metadata={"labels": {"workflow-id": "u"}}, status={})
+
+
+def config(server: Server, folder: Path) -> KubernetesConfig:
+    kubeconfig = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server.address}}],
+        "users": [{"name": "u", "user": {}}],
+    }
+    (folder / "kubeconfig").write_text(json.dumps(kubeconfig))
+    return KubernetesConfig(kubeconfig=str(folder / "kubeconfig"))
+
+
+def notes(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.name == "tiphys.cluster"]
+
+
+def a_task() -> Task:
+    pods = {"tasks": [{"name": "w", "template": {"spec": {"containers": []}}}]}
+    return Task(
+        id="u.1",
+        workflow="f",
+        namespace="n",
+        workflow_uid="u",
+        node_id="f-1",
+        node_name="f.a",
+        template=model.Template(name="a", volcano_job=pods),
+        scheduler=VOLCANO,
+    )
+
+
+def test_a_job_that_may_not_be_terminated_is_noted_and_can_be_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster, heard = Cluster(), list[RuntimeEvent]()
+
+    async def run(server: Server) -> None:
+        runtime = VolcanoRuntime(tmp_path, config=config(server, tmp_path), local=LocalConfig())
+        await runtime.open(heard.extend)
+        await runtime.start([a_task()])
+        await until(lambda: bool(heard))
+        for number in (1, 2):
+            await runtime.stop(["u.1"], grace=0.0)
+            await until(lambda number=number: len(notes(caplog)) == number)
+        await runtime.close()
+
+    with answering(cluster.answer) as server:
+        asyncio.run(run(server))
+
+    assert cluster.commands == 2
+    assert notes(caplog)[0] == "cannot terminate Job n/f-a: commands is forbidden"
+
+
+def test_the_group_of_a_job_that_is_over_is_told_and_that_of_a_layer_is_not(
+    tmp_path: Path,
+) -> None:
+    labels = {"metadata": {"labels": {"workflow-id": "u"}}}
+    groups = (a_thing("pg-u", **labels), a_thing(f"old-{JOB_UID}", **labels))
+    heard: list[RuntimeEvent] = []
+
+    async def run(server: Server) -> None:
+        runtime = VolcanoRuntime(tmp_path, config=config(server, tmp_path), local=LocalConfig())
+        await runtime.open(heard.extend)
+        await runtime.start([a_task()])
+        await until(lambda: any(isinstance(each, GangChanged) for each in heard))
+        await runtime.close()
+
+    with answering(Cluster(groups=groups).answer) as server:
+        asyncio.run(run(server))
+
+    found = [each for each in heard if isinstance(each, GangChanged)]
+    assert [(each.gang, each.members) for each in found] == [(f"old-{JOB_UID}", ())]
+
+
+def test_a_flow_whose_jobs_may_not_be_terminated_can_be_told_to_end_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bundle = parse_text(text([flow("f", [step("a")]), template("a", task("t", "true"))]))
+    order = Dispatch(
+        uid="u", name="f", namespace="n", scheduler=VOLCANO, workflow=bundle.workflows[0].value
+    )
+    stop = Instruction(uid="u", name="f", namespace="n", verb="terminate", scheduler=VOLCANO)
+    job = a_thing("f-a", metadata={"ownerReferences": [{"uid": "uid-f"}]})
+    cluster, heard = Cluster(job), list[Mirrored]()
+
+    async def run(server: Server) -> None:
+        dispatcher = VolcanoDispatcher(tmp_path, config(server, tmp_path))
+        await dispatcher.open(heard.extend)
+        await dispatcher.dispatch([order])
+        await until(
+            lambda: any(len(each.nodes) == 1 and "f.a" in each.nodes[0].name for each in heard)
+        )
+        for number in (1, 2):
+            await dispatcher.instruct([stop])
+            await until(lambda number=number: len(notes(caplog)) == number)
+        await dispatcher.close()
+
+    with answering(cluster.answer) as server:
+        asyncio.run(run(server))
+
+    assert cluster.commands == 2
+    assert notes(caplog)[0] == "cannot terminate Job n/f-a: commands is forbidden"
+
+
+def test_a_flow_that_is_told_to_end_before_it_was_made_is_not_made(tmp_path: Path) -> None:
+    bundle = parse_text(text([flow("f", [step("a")]), template("a", task("t", "true"))]))
+    order = Dispatch(
+        uid="u", name="f", namespace="n", scheduler=VOLCANO, workflow=bundle.workflows[0].value
+    )
+    stop = Instruction(uid="u", name="f", namespace="n", verb="stop", scheduler=VOLCANO)
+    heard: list[Mirrored] = []
+
+    def answer(method: str, path: str) -> Told:
+        if "watch=true" in path:
+            return events()
+        return Told(404, b"{}") if path.endswith("jobflows/f") else listed()
+
+    async def run(server: Server) -> None:
+        dispatcher = VolcanoDispatcher(tmp_path, config(server, tmp_path))
+        await dispatcher.open(heard.extend)
+        await dispatcher.dispatch([order])
+        await dispatcher.instruct([stop])
+        await until(lambda: bool(heard))
+        await dispatcher.close()
+
+    with answering(answer) as server:
+        asyncio.run(run(server))
+
+    assert {each[0] for each in server.asked} == {"GET"}
+    assert [(each.phase, each.message) for each in heard] == [
+        ("Failed", "Stopped with strategy 'Stop'")
+    ]
