@@ -124,9 +124,11 @@ def rules(cluster: ControlPlane) -> Iterator[Rules]:
     cluster.api.apply(limits)
     for thing in yaml.safe_load_all((DEPLOY / "policy.yaml").read_text()):
         made.append(_put(cluster, thing, mark, [found.namespace, found.other]))
-    bad = [rendered(name, found.namespace) for name in ("privileged", "modest")]
-    wait_until(lambda: bool(found.refusal(bad[0], found.namespace)), "the rules for pods", 120)
-    wait_until(lambda: bool(found.refusal(bad[1], found.other)), "the rule for namespaces", 120)
+    pods = [rendered(name, found.namespace) for name in ("privileged", "modest")]
+    wait_until(lambda: bool(found.refusal(pods[0], found.namespace)), "the rules for pods", 120)
+    wait_until(lambda: bool(found.refusal(pods[1], found.other)), "the rule for namespaces", 120)
+    # Its config map is read a moment later: until then nothing at all is let in.
+    wait_until(lambda: not found.refusal(pods[1], found.namespace), "the limits", 120)
     yield found
     for path in reversed(made):
         cluster.api.call("DELETE", path)

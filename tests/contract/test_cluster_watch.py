@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -118,7 +119,7 @@ def test_what_cannot_be_taken_in_is_noted_and_the_next_is_taken(
 
 
 def test_a_group_that_a_new_list_lacks_is_told_as_gone() -> None:
-    told: list[GangChanged] = []
+    told: list[RuntimeEvent] = []
     lists = [listed(a_thing("g", spec={"queue": "gold"}, status={"phase": "Running"})), listed()]
 
     def answer(_method: str, path: str) -> Told:
@@ -133,7 +134,8 @@ def test_a_group_that_a_new_list_lacks_is_told_as_gone() -> None:
             lambda: len(told) == 2,
         )
 
-    assert [(each.was, each.phase, each.queue) for each in told] == [
+    found = [each for each in told if isinstance(each, GangChanged)]
+    assert [(each.was, each.phase, each.queue) for each in found] == [
         ("", "Running", "gold"),
         ("Running", GANG_GONE, "gold"),
     ]
@@ -184,6 +186,10 @@ def notes(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [each.getMessage() for each in caplog.records if each.name == "tiphys.cluster"]
 
 
+def is_noted(caplog: pytest.LogCaptureFixture, times: int) -> bool:
+    return len(notes(caplog)) == times
+
+
 def a_task() -> Task:
     pods = {"tasks": [{"name": "w", "template": {"spec": {"containers": []}}}]}
     return Task(
@@ -210,7 +216,7 @@ def test_a_job_that_may_not_be_terminated_is_noted_and_can_be_tried_again(
         await until(lambda: bool(heard))
         for number in (1, 2):
             await runtime.stop(["u.1"], grace=0.0)
-            await until(lambda number=number: len(notes(caplog)) == number)
+            await until(partial(is_noted, caplog, number))
         await runtime.close()
 
     with answering(cluster.answer) as server:
@@ -261,7 +267,7 @@ def test_a_flow_whose_jobs_may_not_be_terminated_can_be_told_to_end_again(
         )
         for number in (1, 2):
             await dispatcher.instruct([stop])
-            await until(lambda number=number: len(notes(caplog)) == number)
+            await until(partial(is_noted, caplog, number))
         await dispatcher.close()
 
     with answering(cluster.answer) as server:

@@ -188,7 +188,6 @@ def test_a_large_graph_is_seen_as_a_whole_and_entered_by_a_click(window: Any) ->
     window.button("Show all").click()
     window.page.locator(".terrain[data-far=true]").wait_for(state="attached")
     window.page.locator(".unit").first.wait_for(state="detached")
-    window.picture("graph-large")
     pane = window.page.locator(".react-flow")
     box = pane.bounding_box()
     _click_on_paint(window, box)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
+from tiphys.core.priority import PRIORITY_CLASSES
 from tiphys.core.quantity import bytes_of, cpu_millis
 from tiphys.errors import InvalidInputError
 from tiphys.service.access import Role
@@ -36,7 +37,6 @@ spec:
 """
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 _QUEUE_NAMES = "must be 1 to 63 of a-z, 0-9, '-' and '.', and not root"
-PRIORITIES = {"critical": 1000, "high": 100, "normal": 10, "low": 1}
 Parameters = Annotated[dict[str, str], Field(max_length=1000)]
 Amount = str | int | float
 Amounts = Annotated[dict[str, Amount], Field(max_length=100, examples=[{"cpu": "4"}])]
@@ -112,7 +112,7 @@ class Submit(Strict):
 
     def priority_number(self) -> int:
         """Give the priority as a number."""
-        return self.priority if isinstance(self.priority, int) else PRIORITIES[self.priority]
+        return self.priority if isinstance(self.priority, int) else PRIORITY_CLASSES[self.priority]
 
 
 class Stop(Strict):
@@ -176,7 +176,7 @@ class Simulate(Strict):
 
     def priority_number(self) -> int | None:
         """Give the priority as a number."""
-        return PRIORITIES[self.priority] if isinstance(self.priority, str) else self.priority
+        return PRIORITY_CLASSES[self.priority] if isinstance(self.priority, str) else self.priority
 
 
 class TemplateText(Strict):

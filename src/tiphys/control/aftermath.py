@@ -29,14 +29,14 @@ async def clean_up(host: Host) -> None:
         owner_of,
     )
 
+    host.clearings.resume()  # Also those of a server that led from another data directory.
     if not (host.data / OWNER_FILE).exists():
-        return  # Nothing was ever made on one.
+        return  # Nothing was ever made from here.
     namespaces = await asyncio.to_thread(places, host.store, host.cluster_namespace)
     if not host.unread:  # Tasks of a workflow that cannot be read are not nobody's.
         await host.sweep(host.control.ours(), namespaces)
     if host.claims is not None:
         host.claims.resume(host.store, f"{OWNER}={owner_of(host.data)}", namespaces)
-    host.clearings.resume()
 
 
 def places(store: Store, configured: str) -> list[str]:

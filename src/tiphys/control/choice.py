@@ -12,9 +12,8 @@ from collections.abc import Mapping
 import msgspec
 
 from tiphys.config import SchedulerSettings
+from tiphys.core.priority import DEFAULT_CLASS, PRIORITY_CLASSES
 from tiphys.ports import LOCAL, SCHEDULER_LABEL, VOLCANO
-from tiphys.scheduling.queue_manifest import DEFAULT_CLASS
-from tiphys.scheduling.work import PRIORITY_CLASSES
 from tiphys.spec import model
 
 ASKED = "tiphys.dev/asked-scheduler"

@@ -363,7 +363,7 @@ class KubernetesRuntime:
 
     async def _conclude(self, attempt: PodAttempt, pod: Json | None) -> None:
         event = self._end_of(attempt, pod)
-        if event.reason == "refused":
+        if event.reason == "refused" or (pod is not None and attempt.is_blocked(pod)):
             await self._suspend(attempt)
         main = next((e for e in event.containers if e.name == MAIN and e.code is not None), None)
         outputs = model.Outputs() if main is None else model.Outputs(exit_code=str(main.code))

@@ -20,6 +20,7 @@ from tiphys.runtimes.kubernetes_log import LogCopy
 from tiphys.runtimes.kubernetes_pod import (
     all_ended,
     condition,
+    exit_of,
     failure_of,
     first_start,
     is_disrupted,
@@ -29,6 +30,7 @@ from tiphys.runtimes.kubernetes_pod import (
     state_of,
 )
 from tiphys.runtimes.translate import Plan
+from tiphys.runtimes.verdict import is_failure
 from tiphys.scheduling.reason import Gated, ImagePulling, Reason
 from tiphys.spec import model
 
@@ -128,7 +130,7 @@ class PodAttempt:
             return pod is None or all_ended(pod, self.mains) or _is_never_to_start(pod)
         if pod is None:
             return self.stopping and condition(job, "Suspended") is not None
-        if start_problem(pod):
+        if start_problem(pod) or self.is_blocked(pod):
             return True
         if not all_ended(pod, self.mains):
             return False
@@ -136,6 +138,11 @@ class PodAttempt:
             return True
         # A pod that others end is the Job's to judge: it knows of deadlines, and makes another.
         return not is_disrupted(pod) and "deletionTimestamp" not in pod["metadata"]
+
+    def is_blocked(self, pod: Json) -> bool:
+        """Whether a sidecar has failed before the task began: Kubernetes would wait for it."""
+        ends = (exit_of(pod, each.name) for each in self.template.sidecars)
+        return first_start(pod, self.mains) is None and any(is_failure(end) for end in ends)
 
     def reason(self) -> str:
         """Give the executor's word for what ended it."""

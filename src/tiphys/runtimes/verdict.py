@@ -28,7 +28,7 @@ def judge(attempt: Attempt, ended: Ended) -> tuple[str, str]:
         failed = [
             exits[run.name]
             for run in attempt.containers
-            if run.role == role and run.name in exits and _failed(exits[run.name], role)
+            if run.role == role and run.name in exits and is_failure(exits[run.name], role)
         ]
         if failed:
             first = min(failed, key=lambda exit_: exit_.finished_at or 0.0)
@@ -38,7 +38,8 @@ def judge(attempt: Attempt, ended: Ended) -> tuple[str, str]:
     return "Succeeded", ""
 
 
-def _failed(exit_: ContainerExit, role: str) -> bool:
+def is_failure(exit_: ContainerExit, role: str = "sidecar") -> bool:
+    """Tell whether a container failed by itself."""
     if exit_.code is None or exit_.code == 0:
         return False
     return role != "sidecar" or exit_.code not in _ENDED_BY_US

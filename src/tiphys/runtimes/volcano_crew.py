@@ -132,8 +132,16 @@ class Crew:
         }
         places = (self._places[self._numbers[uid] - 1] for uid in over)
         replicas = {(place.task, place.index) for place in places}
+        return len(over) == len(self._pods) and len(replicas) >= self._least()
+
+    def _least(self) -> int:
+        """Give how many replicas must have had a pod.
+
+        Volcano drops its counters when a Job ends, but says that it ran: then it was complete.
+        """
         told = sum(int(self._status.get(each) or 0) for each in ("succeeded", "failed"))
-        return len(over) == len(self._pods) and len(replicas) >= told
+        ran = any(each.get("status") == "Running" for each in self._status.get("conditions") or ())
+        return max(told, int(self._status.get("minAvailable") or 0)) if ran else told
 
     @property
     def _status(self) -> Json:

@@ -9,11 +9,10 @@ from tiphys.scheduling.queue import Preempt, Queue, QueueState, QueueTree
 from tiphys.scheduling.reason import NoSuchQueue, Reason, Refusal, Unplaceable, Wait
 from tiphys.scheduling.resource import NOTHING, Resources, clamp
 from tiphys.scheduling.scheduler import Scheduler
-from tiphys.scheduling.work import PRIORITY_CLASSES, Gang, Work, WorkId
+from tiphys.scheduling.work import Gang, Work, WorkId
 
 __all__ = [
     "NOTHING",
-    "PRIORITY_CLASSES",
     "Gang",
     "NoSuchQueue",
     "Plan",

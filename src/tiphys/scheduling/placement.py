@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from tiphys.core.priority import PRIORITY_CLASSES
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling.admission import (
     MAX_RESOURCES,
@@ -22,7 +23,7 @@ from tiphys.scheduling.admission import (
 )
 from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.resource import Resources, clamp
-from tiphys.scheduling.work import PRIORITY_CLASSES, Gang, Work, WorkId
+from tiphys.scheduling.work import Gang, Work, WorkId
 
 NORMAL = PRIORITY_CLASSES["normal"]
 PREEMPTABLE = "volcano.sh/preemptable"

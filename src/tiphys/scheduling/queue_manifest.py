@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tiphys.core.priority import DEFAULT_CLASS, PRIORITY_CLASSES
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling.preset import PRESETS
 from tiphys.scheduling.queue import ROOT
@@ -40,13 +41,14 @@ UNSAID: Mapping[str, Any] = {
     "guarantee": {},
 }
 """What a plan means that does not say it."""
-PRIORITY_CLASSES: Mapping[str, tuple[int, str]] = {
-    "critical": (1_000_000, "Work that must run now; preempts everything below."),
-    "high": (100_000, "Work that people wait for."),
-    "normal": (10_000, "Everything that names no class."),
-    "low": (1_000, "Work that can wait."),
+_ON_CLUSTER = 1000
+"""A class of ours is worth so much more there, where others have classes as well."""
+_MEANING = {
+    "critical": "Work that must run now; preempts everything below.",
+    "high": "Work that people wait for.",
+    "normal": "Everything that names no class.",
+    "low": "Work that can wait.",
 }
-DEFAULT_CLASS = "normal"
 
 
 def spec_of(plan: Mapping[str, Any]) -> Json:
@@ -146,13 +148,12 @@ def preset_manifests() -> list[Json]:
 
 
 def _class(name: str) -> Json:
-    value, description = PRIORITY_CLASSES[name]
     default = {"globalDefault": True} if name == DEFAULT_CLASS else {}
     return {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",
         "metadata": {"name": name},
-        "value": value,
+        "value": PRIORITY_CLASSES[name] * _ON_CLUSTER,
         **default,
-        "description": description,
+        "description": _MEANING[name],
     }

@@ -276,7 +276,7 @@ def _too_little(reason: TooLittle | Unplaceable) -> str:
             )
 
 
-def _not_its_turn(reason: NotItsTurn | NoSuchQueue) -> str:  # noqa: PLR0911 - one row per reason
+def _not_its_turn(reason: NotItsTurn | NoSuchQueue) -> str:  # noqa: C901, PLR0911 - one row each
     """Say what the scheduler waits for."""
     match reason:
         case GangShort(gang, needed, placeable, role):
@@ -306,7 +306,7 @@ def _not_its_turn(reason: NotItsTurn | NoSuchQueue) -> str:  # noqa: PLR0911 - o
             return f"there is no queue {queue} that takes work"
 
 
-def _not_ready(reason: NotReady) -> str:  # noqa: C901, PLR0911, PLR0912 - one row per reason
+def _not_ready(reason: NotReady) -> str:  # noqa: C901, PLR0911 - one row each
     """Say what others wait for."""
     match reason:
         case LockHeld(lock, holders):

@@ -6,7 +6,6 @@ behind them. Times are seconds since the epoch, as everywhere past the clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NewType
 
 import msgspec
@@ -15,9 +14,6 @@ from tiphys.scheduling.resource import NOTHING, Resources
 
 WorkId = NewType("WorkId", str)
 QueueName = str
-
-PRIORITY_CLASSES: Mapping[str, int] = {"critical": 1000, "high": 100, "normal": 10, "low": 1}
-"""The names that files may use instead of numbers."""
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from tiphys.core import priority
 from tiphys.spec.model import (
     ClusterWorkflowTemplate,
     ConfigMap,
@@ -35,10 +36,7 @@ Key = tuple[str, str]
 PRIORITY_CLASSES: Mapping[str, int] = {
     "system-node-critical": 2_000_001_000,
     "system-cluster-critical": 2_000_000_000,
-    "critical": 1000,
-    "high": 100,
-    "normal": 10,
-    "low": 1,
+    **priority.PRIORITY_CLASSES,
 }
 """Kubernetes' own two, and ours."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tiphys.ports import Task
 from tiphys.runtimes.kubernetes_attempt import PodAttempt, Step
 from tiphys.runtimes.kubernetes_pod import exit_of, pulling
@@ -61,6 +63,19 @@ def test_a_sidecar_that_is_started_again_has_failed_before() -> None:
     side = {"name": "side", "state": {"running": {}}, "lastState": last}
 
     assert exit_of({"status": {"initContainerStatuses": [side]}}, "side").code == 3
+
+
+def test_a_sidecar_that_failed_before_the_task_began_ends_it() -> None:
+    found = attempt(pod({"waiting": {"reason": "PodInitializing"}}))
+    found.template = msgspec.structs.replace(
+        found.template, sidecars=(model.Container(name="side", image="i"),)
+    )
+    assert Step.CONCLUDE not in found.look()
+
+    failed = {"name": "side", "state": {"terminated": {"exitCode": 3}}}
+    found.pods["p"]["status"]["initContainerStatuses"] = [failed]
+
+    assert found.look() == [Step.CONCLUDE]
 
 
 def test_an_image_that_cannot_be_pulled_is_why_a_pod_waits() -> None:

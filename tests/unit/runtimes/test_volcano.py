@@ -204,8 +204,16 @@ def test_what_is_missing_from_a_new_list_is_gone() -> None:
     assert set(known) == {"2"}
 
 
-def test_a_job_that_is_over_has_settled_only_when_its_pods_were_seen(crew: Crew) -> None:
-    crew.take_job(a_job("Completed", succeeded=1, failed=1), gone=False)
+RAN = [{"status": "Running", "lastTransitionTime": "1970-01-01T00:00:03Z"}]
+
+
+@pytest.mark.parametrize(
+    "status", [{"succeeded": 1, "failed": 1}, {"conditions": RAN, "minAvailable": 2}]
+)
+def test_a_job_that_is_over_has_settled_only_when_its_pods_were_seen(
+    crew: Crew, status: Json
+) -> None:
+    crew.take_job(a_job("Completed", **status), gone=False)
     assert not crew.settled
 
     crew.take_pod(a_pod("1", "Failed", code=3), gone=True)
@@ -238,3 +246,9 @@ def test_a_pod_that_did_not_change_is_shown_as_before(crew: Crew) -> None:
     after = crew.pods()
     assert after[0] is before[0]
     assert (before[1].phase, after[1].phase) == ("Pending", "Running")
+
+
+def test_a_job_that_ended_before_it_ran_has_no_pods_to_wait_for(crew: Crew) -> None:
+    crew.take_job(a_job("Terminated", minAvailable=2), gone=False)
+
+    assert crew.settled

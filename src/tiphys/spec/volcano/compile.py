@@ -106,9 +106,7 @@ def _meta(meta: ObjectMeta, kind: str, manifest: dict[str, Any]) -> ObjectMeta:
     manifest.pop("status", None)
     kept = msgspec.json.encode(manifest).decode()
     labels, annotations = free_of_marks(meta.labels), free_of_marks(meta.annotations)
-    return replace(
-        meta, labels={**labels, KIND: kind}, annotations={**annotations, MANIFEST: kept}
-    )
+    return replace(meta, labels={**labels, KIND: kind}, annotations={**annotations, MANIFEST: kept})
 
 
 def _own(meta: ObjectMeta) -> Metadata:
