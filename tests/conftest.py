@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,11 @@ machine with too much to do these fall behind; such a test may try once more, an
 which did (``R``)."""
 
 
+RERUNS = int(os.environ.get("TIPHYS_RERUNS", "1"))
+"""0 shows the first failure of a test that passes at the second try."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(folder in item.path.parents for folder in FOREIGN):
-            item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
+            item.add_marker(pytest.mark.flaky(reruns=RERUNS, reruns_delay=2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,10 +14,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.contract.kube_server import Server, Told, answering
+from tiphys.dispatch.argo import ArgoDispatcher
 from tiphys.dispatch.volcano import VolcanoDispatcher
 from tiphys.kube.access import Access
 from tiphys.kube.client import Client
 from tiphys.ports import (
+    ARGO_DEFAULT,
     GANG_GONE,
     VOLCANO,
     Dispatch,
@@ -305,3 +308,34 @@ def test_a_flow_that_is_told_to_end_before_it_was_made_is_not_made(tmp_path: Pat
     assert [(each.phase, each.message) for each in heard] == [
         ("Failed", "Stopped with strategy 'Stop'")
     ]
+
+
+def test_argo_is_told_to_end_a_workflow_only_once_it_is_there(tmp_path: Path) -> None:
+    made, slow, answers = threading.Event(), threading.Event(), list[int]()
+    there = a_thing("w", metadata={"labels": {"workflow-id": "u"}}, spec={}, status={})
+    workflow = model.Workflow(spec=model.WorkflowSpec(entrypoint="main"))
+    order = Dispatch(uid="u", name="w", namespace="n", scheduler=ARGO_DEFAULT, workflow=workflow)
+    stop = Instruction(uid="u", name="w", namespace="n", verb="terminate")
+
+    def answer(method: str, path: str) -> Told:
+        if method == "GET":
+            return events() if "watch=true" in path else listed(there)
+        if method == "POST":
+            slow.wait(0.3)  # Long enough to be overtaken.
+            made.set()
+            return Told(201, json.dumps(there).encode())
+        answers.append(200 if made.is_set() else 404)
+        return Told(answers[-1])
+
+    async def run(server: Server) -> None:
+        dispatcher = ArgoDispatcher(tmp_path, config(server, tmp_path))
+        await dispatcher.open(lambda _: None)
+        await dispatcher.dispatch([order])
+        await dispatcher.instruct([stop])
+        await until(lambda: bool(answers))
+        await dispatcher.close()
+
+    with answering(answer) as server:
+        asyncio.run(run(server))
+
+    assert answers == [200]

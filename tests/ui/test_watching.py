@@ -235,7 +235,7 @@ def test_the_palette_leads_anywhere(window: Any) -> None:
 
     window.page.keyboard.press("Control+k")
     window.page.keyboard.type("needle")
-    window.page.locator(".palette-row", has_text="needle").wait_for()
+    window.page.locator(".palette-row", has_text="needle").first.wait_for()
     window.page.keyboard.press("Enter")
 
     window.heading("needle")

@@ -109,6 +109,9 @@ class ArgoDispatcher:
         except (TiphysError, OSError) as error:
             self._give_up(entry, str(error))
             return
+        except Exception as error:  # A defect of ours must not leave a run running for ever.
+            self._give_up(entry, f"{type(error).__name__}: {error}")
+            return
         finally:
             entry.made.set()
         self._take(entry, found)
