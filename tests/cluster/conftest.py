@@ -71,8 +71,6 @@ class Shared:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
-    if kept := os.environ.get("TIPHYS_TEST_CLUSTER"):  # One that outlives the run.
-        return Shared(Path(kept))
     base = tmp_path_factory.getbasetemp()
     # Workers of pytest-xdist have folders of their own in a common one.
     common = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base

@@ -111,6 +111,8 @@ class Rules:
 
 @pytest.fixture(scope="module")
 def rules(cluster: ControlPlane) -> Iterator[Rules]:
+    cluster.api.apply(ANCHOR)
+    cluster.api.apply(ANCHORED)
     mark = os.urandom(4).hex()
     found = Rules(cluster, f"t-policy-{mark}", f"t-other-{mark}")
     made = []
@@ -132,6 +134,39 @@ def rules(cluster: ControlPlane) -> Iterator[Rules]:
     yield found
     for path in reversed(made):
         cluster.api.call("DELETE", path)
+
+
+# An API server that lost its last policy with config maps as parameters finds none of them any more
+# (1.34): so one that says nothing is made first, and stays.
+ANCHOR: dict[str, Any] = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicy",
+    "metadata": {"name": "tiphys-test-anchor"},
+    "spec": {
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": [""],
+                    "apiVersions": ["v1"],
+                    "operations": ["CREATE"],
+                    "resources": ["bindings"],
+                }
+            ]
+        },
+        "validations": [{"expression": "true"}],
+    },
+}
+ANCHORED: dict[str, Any] = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicyBinding",
+    "metadata": {"name": "tiphys-test-anchor"},
+    "spec": {
+        "policyName": "tiphys-test-anchor",
+        "paramRef": {"name": "none", "parameterNotFoundAction": "Allow"},
+        "validationActions": ["Deny"],
+    },
+}
 
 
 def _put(cluster: ControlPlane, thing: dict[str, Any], mark: str, only: list[str]) -> str:

@@ -55,6 +55,12 @@ class Action:
 
     async def _act(self, thing: Json) -> Json:
         namespace = thing.get("metadata", {}).get("namespace") or self._namespace
+        if namespace != self._namespace:
+            # Tiphys may act in the namespaces of several projects, a workflow only in its own.
+            raise RuntimeFailure(
+                f"policy_denied: the manifest is for namespace {namespace}, the workflow's is"
+                f" {self._namespace}"
+            )
         collection = await self._client.path_of(thing, namespace)
         action = self._given.action
         if action == "create":
