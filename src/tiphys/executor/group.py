@@ -22,13 +22,53 @@ _PERIOD = 100_000
 KEPT = 64
 """More than run at once on one machine, as a rule."""
 _NONE = Limits()
+_SOME = 4096
+"""Bytes read of the list of a group's processes; who ends these comes back for the others."""
+
+
+class Door:
+    """Who is in a group, and the way into it; kept open, as each attempt comes by three times."""
+
+    def __init__(self, kind: str, folder: str) -> None:
+        self._path = f"{folder}/cgroup.procs"
+        # An open file of version 1 may tell what was true a second ago.
+        self._is_kept = kind == "unified"
+        self._descriptor = -1
+
+    def enter(self) -> None:
+        """Go in."""
+        if self._is_kept:
+            os.pwrite(self._open(), b"0", 0)
+        else:
+            _write(self._path, "0")
+
+    def pids(self) -> list[str]:
+        """Return who is inside, or some of them."""
+        if not self._is_kept:
+            return _read(self._path).split()
+        try:
+            return os.fsdecode(os.pread(self._open(), _SOME, 0)).split()
+        except OSError:
+            return []
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _open(self) -> int:
+        if self._descriptor < 0:
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        return self._descriptor
 
 
 class Group:
     """The control group of one attempt: a folder in each hierarchy that it needs."""
 
-    def __init__(self, folders: dict[str, str], own: dict[str, str], *, limited: bool) -> None:
+    def __init__(self, folders: dict[str, str], own: dict[str, Door], *, limited: bool) -> None:
         self._folders = folders
+        self._doors = {kind: Door(kind, folder) for kind, folder in folders.items()}
         self._own = own
         self.limited = limited
 
@@ -38,8 +78,8 @@ class Group:
         A process put in after its start may have had children before.
         """
         try:
-            for folder in self._folders.values():
-                _write(f"{folder}/cgroup.procs", "0")
+            for door in self._doors.values():
+                door.enter()
         except OSError:
             self._leave()
             raise
@@ -50,7 +90,7 @@ class Group:
     def _leave(self) -> None:
         try:
             for kind in self._folders:
-                _write(f"{self._own[kind]}/cgroup.procs", "0")
+                self._own[kind].enter()
         except OSError:
             # To end this attempt would be to end ourselves.
             os._exit(70)
@@ -58,8 +98,8 @@ class Group:
     def kill(self) -> bool:
         """SIGKILL everything inside; tell whether there was anything."""
         found = False
-        for folder in self._folders.values():
-            pids = _read(f"{folder}/cgroup.procs").split()
+        for kind, folder in self._folders.items():
+            pids = self._doors[kind].pids()
             if not pids:
                 continue
             found = True
@@ -98,7 +138,8 @@ class Group:
 
     def remove(self) -> None:
         """Give it back."""
-        for folder in self._folders.values():
+        for kind, folder in self._folders.items():
+            self._doors[kind].close()
             with suppress(OSError):
                 os.rmdir(folder)
 
@@ -111,8 +152,9 @@ class Groups:
         self._numbers = count()
         self._homes: dict[str, str] = {}
         self._made: set[str] = set()
-        self._own = own_groups()
-        for kind, folder in self._own.items():
+        own = own_groups()
+        self._own = {kind: Door(kind, folder) for kind, folder in own.items()}
+        for kind, folder in own.items():
             home = f"{folder}/{name}"
             if os.path.isdir(home) or os.access(folder, os.W_OK):
                 self._homes[kind] = home
@@ -154,7 +196,8 @@ class Groups:
     def give_back(self, group: Group) -> None:
         """Take back a group in which nothing runs any more."""
         # What was counted in it cannot be set back.
-        if group.limited or group.ran_out_of_memory() or len(self._spare) >= KEPT:
+        counts = "memory" in self._v2_controllers and group.ran_out_of_memory()
+        if group.limited or counts or len(self._spare) >= KEPT:
             group.remove()
         else:
             self._spare.append(group)
