@@ -91,14 +91,15 @@ class ExecutorClient:
             raise RuntimeFailure(f"the executor does not answer: {reason}") from error
 
     async def _keep_trying(self, seconds: float) -> protocol.Welcome | None:
-        pause = 0.002
-        while seconds > 0:
+        tried = 0.0
+        while tried < seconds:
+            # Often at first: whoever calls waits for the first task of all.
+            pause = 0.004 if tried < 0.4 else 0.1
             await asyncio.sleep(pause)
             welcome = await self._try_connect()
             if welcome is not None:
                 return welcome
-            seconds -= pause
-            pause = min(pause * 1.5, 0.25)
+            tried += pause
         return None
 
     async def _try_connect(self) -> protocol.Welcome | None:

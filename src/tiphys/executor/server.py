@@ -8,6 +8,7 @@ another version comes, who needs another executor.
 
 from __future__ import annotations
 
+import gc
 import os
 import selectors
 import signal
@@ -319,5 +320,6 @@ def serve(data: Path, linger: float, *, sandboxes: bool = True) -> int:
     files.raise_limit()
     os.umask(0)
     sys.setswitchinterval(0.001)
+    gc.freeze()  # What is there now stays to the end.
     Server(claim, place, linger, sandboxes=sandboxes).run()
     return 0
