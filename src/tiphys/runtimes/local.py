@@ -24,7 +24,6 @@ from tiphys.executor import protocol
 from tiphys.executor.client import ExecutorClient
 from tiphys.executor.clock import now
 from tiphys.executor.place import identity
-from tiphys.executor.rooms import LEFT
 from tiphys.executor.tree import remove_tree
 from tiphys.ports import (
     AttemptId,
@@ -42,7 +41,7 @@ from tiphys.runtimes import readiness, verdict
 from tiphys.runtimes.config import LocalConfig
 from tiphys.runtimes.engine import ENGINES, Engine
 from tiphys.runtimes.places import Places, TakenError
-from tiphys.runtimes.staging import ArtifactStore, Collector, read_result, stage, tidy
+from tiphys.runtimes.staging import ArtifactStore, Collector, is_tidy, read_result, stage, tidy
 from tiphys.runtimes.translate import MAIN, Plan, Translator
 from tiphys.spec import model
 
@@ -184,7 +183,7 @@ class LocalRuntime:
         """Forget attempts whose TaskEnded is on record; of their files only the logs stay."""
         self._client.send(protocol.Ack(tuple(ids)))
         folders = [folder for name in ids if (folder := self._untidy.pop(name, None)) is not None]
-        untidy = [folder for folder in folders if not _is_bare(folder)]
+        untidy = [folder for folder in folders if not is_tidy(folder)]
         if untidy:
             self._spawn(self._tidy(untidy))
         kept = [plan for name in ids if (plan := self._kept.pop(name, None)) is not None]
@@ -421,15 +420,6 @@ class LocalRuntime:
 
 def _has_work_before(plan: Plan) -> bool:
     return bool(plan.loads) or _is_placed(plan)
-
-
-def _is_bare(folder: Path) -> bool:
-    """Tell whether an attempt left at most its logs."""
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return True
-    return not {"inputs", "volumes", "script", LEFT}.intersection(names)
 
 
 def _leaves_files(plan: Plan) -> bool:

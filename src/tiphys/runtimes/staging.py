@@ -29,6 +29,9 @@ from tiphys.runtimes.translate import MAIN, Load, Plan
 from tiphys.runtimes.view import View
 from tiphys.spec import model
 
+SCRIPT = "script"
+UNTIDY = frozenset({"inputs", "volumes", "merged", LEFT, "run", "env", SCRIPT})
+"""What the folder of an attempt may have besides its logs."""
 RESULT_BYTES = 256 * 1024
 MAX_PARAMETER = 64 * 1024 * 1024
 
@@ -108,11 +111,19 @@ def _drop_mounts(plan: Plan, missing: set[str]) -> None:
     plan.attempt = msgspec.structs.replace(plan.attempt, containers=runs)
 
 
+def is_tidy(folder: Path) -> bool:
+    """Tell whether there is at most what ``tidy`` leaves."""
+    try:
+        return UNTIDY.isdisjoint(os.listdir(folder))
+    except FileNotFoundError:
+        return True
+
+
 def tidy(folder: Path) -> None:
     """Remove everything of an attempt but its logs: inputs, volumes, secrets written as files."""
-    for name in ("inputs", "volumes", "merged", LEFT, "run", "env"):
+    for name in UNTIDY - {SCRIPT}:
         remove_tree(str(folder / name))
-    (folder / "script").unlink(missing_ok=True)
+    (folder / SCRIPT).unlink(missing_ok=True)
 
 
 def read_result(folder: Path) -> str:
