@@ -235,6 +235,8 @@ def test_the_palette_leads_anywhere(window: Any) -> None:
 
     window.page.keyboard.press("Control+k")
     window.page.keyboard.type("needle")
+    field = window.page.get_by_label("Search pages, workflows and commands")
+    assert field.input_value() == "needle"  # no letter was lost to the page below
     window.page.locator(".palette-row", has_text="needle").first.wait_for()
     window.page.keyboard.press("Enter")
 

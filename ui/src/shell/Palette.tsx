@@ -19,7 +19,8 @@ interface PaletteProps {
 /** The palette. */
 export function Palette({ opened, onClose }: PaletteProps) {
   return (
-    <Modal.Root opened={opened} onClose={onClose} size="lg" yOffset="10vh">
+    // Without a transition, and with the field focused as it appears: who types on at once loses no letter.
+    <Modal.Root opened={opened} onClose={onClose} size="lg" yOffset="10vh" transitionProps={{ duration: 0 }}>
       <Modal.Overlay />
       <Modal.Content aria-label="Search and commands">
         <Modal.Body p={0}>{opened && <Choices onClose={onClose} />}</Modal.Body>
@@ -74,6 +75,7 @@ function Choices({ onClose }: { onClose: () => void }) {
           size="lg"
           variant="unstyled"
           px="md"
+          autoFocus
           data-autofocus
           leftSection={<Icon name="search" />}
           rightSection={found.isFetching ? <Loader size="xs" /> : null}
