@@ -20,7 +20,8 @@ from tiphys.cli.inputs import (
 )
 from tiphys.config import RunOptions
 from tiphys.errors import InvalidInputError
-from tiphys.ports import SCHEDULERS
+from tiphys.executor.launch import load_ahead
+from tiphys.ports import LOCAL, SCHEDULERS
 
 if TYPE_CHECKING:
     from tiphys.cli.watch import Watch
@@ -64,6 +65,8 @@ def command(files: tuple[str, ...], **given: Any) -> int:
     )
     parameters = read_parameters(given["pairs"], given["parameter_file"])
     texts = read_files(files)
+    if (given["scheduler"] or config.scheduler.default) == LOCAL:
+        load_ahead(options.data, config.linger_seconds)
 
     # Only now: a mistake in the flags is told before the engine is loaded.
     from tiphys.cli.watch import choose_watch  # noqa: PLC0415

@@ -1,6 +1,7 @@
 """``python -m tiphys.executor --data DIR``: become the executor of a data directory.
 
 Forks once at the start, so that whoever called is not its parent and can wait for the call to end.
+With ``--wait`` it is loaded and then waits for a byte on its input; without one it goes away.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import sys
 from pathlib import Path
 
 USAGE = (
-    "usage: python -m tiphys.executor --data DIR [--linger SECONDS] [--no-sandbox] [--foreground]\n"
+    "usage: python -m tiphys.executor --data DIR [--linger SECONDS] [--no-sandbox]"
+    " [--wait] [--foreground]\n"
 )
+FLAGS = ("--foreground", "--no-sandbox", "--wait")
 
 
 def main(argv: list[str]) -> int:
@@ -19,7 +22,7 @@ def main(argv: list[str]) -> int:
     options: dict[str, str] = {}
     rest = iter(argv)
     for word in rest:
-        if word in ("--foreground", "--no-sandbox"):
+        if word in FLAGS:
             options[word] = ""
         elif word in ("--data", "--linger"):
             options[word] = next(rest, "")
@@ -29,14 +32,31 @@ def main(argv: list[str]) -> int:
     if not options.get("--data"):
         sys.stderr.write(USAGE)
         return 2
-    if "--foreground" not in options and os.fork():
-        os._exit(0)
     # msgspec looks for it and can do without; it takes longer to import than all of ours.
     sys.modules.setdefault("typing_extensions", None)  # type: ignore[arg-type]
-    from tiphys.executor.server import serve  # noqa: PLC0415 - after the fork: less to copy
+    from tiphys.executor.place import Place  # noqa: PLC0415 - not for a mistake in the arguments
+    from tiphys.executor.server import serve  # noqa: PLC0415
 
+    place = Place(Path(options["--data"]))
+    if "--wait" in options and not os.read(0, 1):
+        return 0
+    if "--foreground" not in options:
+        place.make_folder()
+        _write_to(place.log)
+        if os.fork():
+            os._exit(0)
     linger = float(options.get("--linger") or 10)
-    return serve(Path(options["--data"]), linger, sandboxes="--no-sandbox" not in options)
+    return serve(place, linger, sandboxes="--no-sandbox" not in options)
+
+
+def _write_to(log: Path) -> None:
+    """Let go of what whoever called has opened; what is said from now on is in ``log``."""
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    for descriptor, target in ((nothing, 0), (file, 1), (file, 2)):
+        os.dup2(descriptor, target)
+    os.close(nothing)
+    os.close(file)
 
 
 if __name__ == "__main__":

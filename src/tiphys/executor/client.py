@@ -7,16 +7,11 @@ when the connection breaks without ``close``: whoever owns the client reconnects
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
-
 from tiphys.errors import RuntimeFailure, StaleEpochError
-from tiphys.executor import protocol
+from tiphys.executor import launch, protocol
 from tiphys.executor.place import Place
 
 START_TIMEOUT = 20.0
@@ -82,8 +77,10 @@ class ExecutorClient:
         try:
             async with asyncio.timeout(START_TIMEOUT):
                 welcome = await self._try_connect()
+                if welcome is not None:
+                    await asyncio.to_thread(launch.dismiss, self._place)
                 while welcome is None:
-                    await asyncio.to_thread(self._start_executor)
+                    await asyncio.to_thread(launch.start, self._place, self._options)
                     welcome = await self._keep_trying(START_AGAIN)
                 return welcome
         except TimeoutError as error:
@@ -137,24 +134,6 @@ class ExecutorClient:
                 f" remove {self._place.journal})"
             )
         raise RuntimeFailure(f"the executor refused: {refused.reason}")
-
-    def _start_executor(self) -> None:
-        self._place.make_folder()
-        package = str(Path(__file__).parents[2])
-        library = str(Path(msgspec.__file__).parents[1])
-        command = [sys.executable, "-S", "-m", "tiphys.executor", "--data", str(self._place.data)]
-        with open(self._place.log, "ab") as log:
-            # Without site: half the time to start. The two paths are all that it imports from.
-            subprocess.run(
-                [*command, *self._options],
-                env=dict(os.environ) | {"PYTHONPATH": f"{package}{os.pathsep}{library}"},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                cwd="/",
-                check=True,
-            )
 
     def _last_words(self) -> str:
         try:

@@ -1,9 +1,10 @@
 """What was started and how it ended, append-only, so that a crash forgets nothing.
 
 One file of records: length, checksum, msgpack. A ``Begun`` is durable before its attempt's first
-process exists; ``Ended`` is durable before anybody hears of it; ``Pid`` is only written, since a
-power loss ends the process anyway. The first record that does not check out is the torn end of the
-last write: reading stops there and the rest is cut off. Knows nothing of processes or sockets.
+process exists; an ``Ended`` with logs is durable before anybody hears of it; ``Pid`` is only
+written, since a power loss ends the process anyway. The first record that does not check out is the
+torn end of the last write: reading stops there and the rest is cut off. Knows nothing of processes
+or sockets.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class Server:
         self._close()
 
     def _timeout(self) -> float | None:
-        waits = [self.supervisor.next_timer()]
+        waits = [self.supervisor.next_timer(), self._committer.patience]
         if self._lonely_since is not None:
             waits.append(max(0.0, self._lonely_since + self._patience - monotonic()))
         if self._held_since:
@@ -148,7 +148,6 @@ class Server:
 
     def _close(self) -> None:
         self._listener.close()
-        self._committer.kick()
         self._committer.close()
         self.supervisor.close(at_home=bool(self._place.base) or self._claim.holds)
         self._journal.close()
@@ -307,11 +306,10 @@ def _listen(place: Place) -> socket.socket:
     return listener
 
 
-def serve(data: Path, linger: float, *, sandboxes: bool = True) -> int:
-    """Be the executor of ``data``; return at once where another one is."""
+def serve(place: Place, linger: float, *, sandboxes: bool = True) -> int:
+    """Be the executor of ``place``; return at once where another one is."""
     os.umask(0o022)
     os.chdir("/")
-    place = Place(data)
     place.make_folder()
     claim = Claim.take(place)
     if claim is None:

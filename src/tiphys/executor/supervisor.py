@@ -2,7 +2,8 @@
 
 Single-threaded: called from the server's loop with requests, SIGCHLD and timers; says what happened
 through ``report``. An attempt goes: Begun durable → processes → nothing of it runs any more →
-logs and Ended durable → reported. Decisions about order belong to ``life``.
+logs and Ended durable → reported; without logs, reported and soon durable. Decisions about order
+belong to ``life``.
 """
 
 from __future__ import annotations
@@ -506,20 +507,30 @@ class Supervisor:
         self._commit_end(ended, running.watch.close())
 
     def _commit_end(self, ended: Ended, logs: Sequence[Stream]) -> None:
+        if not logs:
+            # It promises nothing that could be lost, and whoever hears of it puts it on record
+            # as well: our own record need not be waited for.
+            self._committer.owe(ended)
+            self._tell_end(ended)
+            return
+
         def done(error: OSError | None) -> None:
             if error is not None:
                 # A full disk: the end is kept here and tried again until it is on disk.
                 self._later(RETRY_COMMIT, lambda: self._commit_end(ended, logs))
                 return
-            self._journal.note(ended)
-            self._running.pop(ended.id, None)
-            if ended.id in self._unwanted:
-                self._unwanted.discard(ended.id)
-                self.forget((ended.id,))
-                return
-            self._report(ended)
+            self._tell_end(ended)
 
         self._committer.add(ended, done, logs)
+
+    def _tell_end(self, ended: Ended) -> None:
+        self._journal.note(ended)
+        self._running.pop(ended.id, None)
+        if ended.id in self._unwanted:
+            self._unwanted.discard(ended.id)
+            self.forget((ended.id,))
+            return
+        self._report(ended)
 
     def close(self, *, at_home: bool) -> None:
         """Remove what is ours and of no more use; in the data directory only if it is ours."""
