@@ -71,11 +71,17 @@ INSERT_WORKFLOW = f"INSERT INTO workflows (number, {', '.join(SUMMARY_COLUMNS)})
 INSERT_DOCUMENTS = (
     "INSERT INTO documents (workflow, manifest, spec, library, outputs) VALUES (?, ?, ?, ?, ?)"
 )
+# In two, as most changes are of columns that no index holds: an update of one that an index does
+# hold writes a page of each of these indexes, whether its value is another or not.
 UPDATE_HEADER = (
-    "UPDATE workflows SET phase = ?, message = ?, started_at = ?, finished_at = ?, progress = ?,"
-    " shutdown = ?, suspended = ?, starts = ?, priority = coalesce(?, priority),"
-    " queue = coalesce(?, queue), quarantine = coalesce(?, quarantine),"
+    "UPDATE workflows SET message = ?, started_at = ?, progress = ?, shutdown = ?, suspended = ?,"
+    " starts = ?, priority = coalesce(?, priority), quarantine = coalesce(?, quarantine),"
     " annotations = coalesce(?, annotations) WHERE number = ?"
+)
+UPDATE_INDEXED = (
+    "UPDATE workflows SET phase = ?, finished_at = ?, queue = coalesce(?, queue) WHERE number = ?"
+    " AND (phase <> ? OR coalesce(finished_at, -1) <> coalesce(?, -1)"
+    " OR queue <> coalesce(?, queue))"
 )
 UPDATE_DOCUMENTS = (
     "UPDATE documents SET manifest = coalesce(?, manifest), spec = coalesce(?, spec),"
@@ -121,6 +127,10 @@ INSERT_EVENT = "INSERT INTO events (workflow, at, kind, node, text) VALUES (?, ?
 EVENTS = (
     "SELECT number, at, kind, node, text FROM events WHERE workflow = ? AND number > ?"
     " ORDER BY number LIMIT ?"
+)
+LATEST_EVENTS = (
+    "SELECT number, at, kind, node, text FROM events WHERE workflow = ? AND number < ?"
+    " ORDER BY number DESC LIMIT ?"
 )
 
 UPSERT_OBJECT = (

@@ -289,9 +289,12 @@ def node_phases(connection: Link, number: int) -> dict[str, int]:
     return dict(connection.execute(query.NODE_PHASES, bounds(number)).fetchall())
 
 
-def list_events(connection: Link, uid: str, number: int, after: int, limit: int) -> list[EventRow]:
-    """List events behind number ``after``."""
-    found = connection.read(query.EVENTS, (number, after, limit))
+def list_events(
+    connection: Link, uid: str, number: int, bound: int, limit: int, *, latest: bool = False
+) -> list[EventRow]:
+    """List events behind a number; or those before it, the ``latest`` first."""
+    wanted = query.LATEST_EVENTS if latest else query.EVENTS
+    found = connection.read(wanted, (number, bound, limit))
     return [
         EventRow(uid=uid, number=n, at=at, kind=kind, node=node, text=text)
         for n, at, kind, node, text in found

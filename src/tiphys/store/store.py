@@ -202,6 +202,14 @@ class Store:
         with self._readers.borrow() as connection:
             return reading.list_events(connection, uid, number, after, limit)
 
+    def latest_events(self, uid: str, *, before: int, limit: int) -> list[EventRow]:
+        """List the same from the other end: those before number ``before``, the latest first."""
+        number = self._number(uid)
+        if number is None:
+            return []
+        with self._readers.borrow() as connection:
+            return reading.list_events(connection, uid, number, before, limit, latest=True)
+
     def close(self) -> None:
         """Close everything; the next owner may come."""
         self._readers.close()

@@ -145,6 +145,7 @@ def _columns(row: WorkflowRow) -> tuple[object, ...]:
 def _update_headers(connection: Link, headers: list[WorkflowHeader], numbers: Numbers) -> None:
     known = [(n, header) for header in headers if (n := numbers.of(header.uid)) is not None]
     connection.executemany(query.UPDATE_HEADER, [_header_values(n, h) for n, h in known])
+    connection.executemany(query.UPDATE_INDEXED, [_indexed_values(n, h) for n, h in known])
     documents = [
         (h.manifest, h.spec, h.outputs, h.outputs, n)
         for n, h in known
@@ -159,20 +160,22 @@ def _update_headers(connection: Link, headers: list[WorkflowHeader], numbers: Nu
 
 def _header_values(number: int, h: WorkflowHeader) -> tuple[object, ...]:
     return (
-        h.phase,
         h.message,
         h.started_at,
-        h.finished_at,
         h.progress,
         h.shutdown,
         int(h.suspended),
         h.starts,
         h.priority,
-        h.queue,
         h.quarantine,
         None if h.annotations is None else text_of(h.annotations),
         number,
     )
+
+
+def _indexed_values(number: int, h: WorkflowHeader) -> tuple[object, ...]:
+    values = (h.phase, h.finished_at, h.queue)
+    return (*values, number, *values)
 
 
 def _relabel(connection: Link, number: int, labels: dict[str, str]) -> None:
