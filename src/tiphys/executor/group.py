@@ -66,34 +66,20 @@ class Door:
 class Group:
     """The control group of one attempt: a folder in each hierarchy that it needs."""
 
-    def __init__(self, folders: dict[str, str], own: dict[str, Door], *, limited: bool) -> None:
+    def __init__(self, folders: dict[str, str], *, limited: bool) -> None:
         self._folders = folders
         self._doors = {kind: Door(kind, folder) for kind, folder in folders.items()}
-        self._own = own
         self.limited = limited
 
-    def __enter__(self) -> None:
-        """Be in the group for the time of a block: what is started there is born inside.
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Return the hierarchies in which it has a folder."""
+        return frozenset(self._folders)
 
-        A process put in after its start may have had children before.
-        """
-        try:
-            for door in self._doors.values():
-                door.enter()
-        except OSError:
-            self._leave()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
-        try:
-            for kind in self._folders:
-                self._own[kind].enter()
-        except OSError:
-            # To end this attempt would be to end ourselves.
-            os._exit(70)
+    def enter(self) -> None:
+        """Go in."""
+        for door in self._doors.values():
+            door.enter()
 
     def kill(self) -> bool:
         """SIGKILL everything inside; tell whether there was anything."""
@@ -149,6 +135,7 @@ class Groups:
 
     def __init__(self, name: str) -> None:
         self._spare: list[Group] = []
+        self._inside: Group | None = None
         self._numbers = count()
         self._homes: dict[str, str] = {}
         self._made: set[str] = set()
@@ -187,6 +174,42 @@ class Groups:
         self._made.add(kind)
         return True
 
+    def enter(self, group: Group | None) -> None:
+        """Be in ``group``, or at home for None: what is started now is born there.
+
+        A process put in after its start may have had children before. From group to group there is
+        a direct way, as each way takes the kernel some time; ``come_home`` ends the journey.
+        """
+        if group is None or (self._inside is not None and self._inside.kinds != group.kinds):
+            self.come_home()
+        if group is None or group is self._inside:
+            return
+        before, self._inside = self._inside, group
+        try:
+            group.enter()
+        except OSError:
+            self._leave(before)
+            raise
+
+    def come_home(self) -> None:
+        """Be in no attempt's group: to end one of these would be to end ourselves."""
+        if self._inside is not None:
+            self._leave(None)
+
+    def _leave(self, before: Group | None) -> None:
+        kinds = {kind for group in (self._inside, before) if group for kind in group.kinds}
+        self._inside = None
+        try:
+            for kind in kinds:
+                self._own[kind].enter()
+        except OSError:
+            os._exit(70)
+
+    def kill(self, group: Group) -> bool:
+        """SIGKILL everything in a group; tell whether there was anything."""
+        self.come_home()
+        return group.kill()
+
     def take(self, limits: Limits) -> Group | None:
         """Return an empty group with these limits; None where none is possible."""
         if self._spare and limits == _NONE:
@@ -195,6 +218,7 @@ class Groups:
 
     def give_back(self, group: Group) -> None:
         """Take back a group in which nothing runs any more."""
+        self.come_home()
         # What was counted in it cannot be set back.
         counts = "memory" in self._v2_controllers and group.ran_out_of_memory()
         if group.limited or counts or len(self._spare) >= KEPT:
@@ -227,13 +251,13 @@ class Groups:
                 _limit_v2(folders["unified"], kind, wanted[kind])
             elif kind in folders:
                 _limit_v1(folders[kind], kind, wanted[kind])
-        return Group(folders, self._own, limited=bool(needed)) if folders else None
+        return Group(folders, limited=bool(needed)) if folders else None
 
     def end_all(self) -> None:
         """Kill what is in groups that an earlier executor left, and remove them."""
         for kind, home in self._homes.items():
             for path in _folders_in(home):
-                group = Group({kind: path}, self._own, limited=False)
+                group = Group({kind: path}, limited=False)
                 group.kill()
                 group.remove()
 

@@ -100,6 +100,7 @@ class Server:
         while not self._ending:
             self._committer.kick()
             self._send_events()
+            self.supervisor.come_home()
             for key, mask in self._selector.select(self._timeout()):
                 if isinstance(key.data, _Client):
                     self._serve(key.data, mask)

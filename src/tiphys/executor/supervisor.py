@@ -13,7 +13,7 @@ import os
 import resource
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from time import monotonic
@@ -232,6 +232,10 @@ class Supervisor:
             ended = Ended(begun.id, now(), reason="lost", message=message, folder=begun.folder)
             self._commit_end(ended, [])
 
+    def come_home(self) -> None:
+        """Be where nothing of ours is limited or ended, before a rest."""
+        self._groups.come_home()
+
     # --- time -----------------------------------------------------------------------------
 
     def next_timer(self) -> float | None:
@@ -309,11 +313,15 @@ class Supervisor:
         run, attempt = running.runs[name], running.attempt
         running.began.setdefault(name, now())
         try:
-            with running.group or nullcontext():
-                pid = self._spawn(running, run)
+            self._groups.enter(running.group)
+            pid = self._spawn(running, run)
         except (SpawnError, OSError) as error:
             self._note_exit(running, name, CANNOT_START, str(error))
             return
+        finally:
+            if running.group is None or running.group.limited:
+                # We would be limited, too.
+                self._groups.come_home()
         running.pids[name] = pid
         running.sessions.add(pid)
         self._owners[pid] = (running, name)
@@ -453,7 +461,7 @@ class Supervisor:
             running.cut_off.clear()
             return bool(running.halting)
         if running.group is not None and not running.pids:
-            return running.group.kill()
+            return self._groups.kill(running.group)
         found = False
         for pid in survivors.children():
             if self._is_foreign(pid) and self._is_of(running, pid):
