@@ -71,6 +71,8 @@ class DagFrame:
     open: int
     ready: deque[tuple[TaskState, model.DAGTask]] = field(default_factory=deque)
     begun: bool = False
+    joins: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    """Where tasks that are done end, by what a task needs: in a wide layer many need the same."""
 
     def started_nodes(self) -> Iterable[Node]:
         """Give the nodes of the tasks, and their hooks."""
@@ -317,15 +319,18 @@ def _parents(run: Run, frame: DagFrame, state: TaskState) -> tuple[str, ...]:
         return (state.node.id,)
     if not state.needs:
         return (frame.node.id,)
+    known = frame.joins.get(state.needs)
+    if known is not None:
+        return known
     found: dict[str, None] = {}
     for name in state.needs:
         node = frame.tasks[name].node
         assert node is not None
-        if node.type is NodeType.POD and node.id not in run.children:
-            found[node.id] = None  # As ``outbound`` says, and most often so in a wide join.
-        else:
-            found.update(dict.fromkeys(outbound(run, node.id)))
-    return tuple(found)
+        found.update(dict.fromkeys(outbound(run, node.id)))
+    ends = tuple(found)
+    if all(frame.tasks[name].done for name in state.needs):
+        frame.joins[state.needs] = ends
+    return ends
 
 
 def _call(run: Run, frame: DagFrame, state: TaskState, task: model.DAGTask) -> Call:
