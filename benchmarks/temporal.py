@@ -57,7 +57,7 @@ def _measure(rig: Rig, number: int) -> int:
         cpu = _cpu(worker.process.pid) - before
     finally:
         worker.end()
-    starts = Counter(rig.ledger.read_text().split())
+    starts = Counter(_ledger(rig).read_text().split())
     wanted = {f"{kind}-{n}" for kind in ("direct", "temporal") for n in range(number)}
     lost = wanted - starts.keys()
     doubled = [key for key, count in starts.items() if count > 1]
@@ -77,8 +77,12 @@ def _cpu(pid: int) -> float:
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def _ledger(rig: Rig) -> Path:
+    return rig.folder / "ledger"
+
+
 def _script(rig: Rig, name: str) -> str:
-    return f"echo {name} >> {rig.ledger}"
+    return f"echo {name} >> {_ledger(rig)}"
 
 
 async def _directly(rig: Rig, number: int) -> float:

@@ -279,6 +279,8 @@ class Mirrored(msgspec.Struct, frozen=True, kw_only=True):
     suspended: bool = False
     cleared: bool | None = None
     """Whether what was made for it is gone, after an order to remove it; None: not about that."""
+    gang: GangChanged | None = None
+    """What became of a group of its pods; then this is about nothing else."""
 
 
 class Instruction(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,7 +43,8 @@ class Deck:
     def __init__(self, folder: Path, cluster: ControlPlane, namespace: str) -> None:
         self.helm = Helm(folder, cluster, namespace)
         self.helm.configure(str(cluster.kubeconfig), "log: {format: json}\n")
-        self.api, self.namespace, self.folder = cluster.api, namespace, folder
+        self.plane, self.api = cluster, cluster.api
+        self.namespace, self.folder = namespace, folder
         self._made: list[str] = []
         self._process: subprocess.Popen[str] | None = None
         meta = {"name": namespace}

@@ -78,12 +78,29 @@ class Dock:
 
     def usage(self, name: str = "q", resource: str = GPU) -> str:
         """Tell how much of a resource the ClusterQueue has reserved."""
-        found = self.api.call("GET", f"{_KUEUE}/clusterqueues/{self.namespace}-{name}")
-        for flavor in (found.get("status") or {}).get("flavorsReservation") or ():
-            for each in flavor["resources"]:
-                if each["name"] == resource:
-                    return str(each["total"])
-        return "0"
+        found = self._taken(f"{_KUEUE}/clusterqueues/{self.namespace}-{name}")
+        return found.get(("flavorsReservation", resource), "0")
+
+    def _taken(self, path: str) -> dict[tuple[str, str], str]:
+        """Give what is reserved and used of a ClusterQueue, where that is not nothing."""
+        status = self.api.call("GET", path).get("status") or {}
+        return {
+            (kind, each["name"]): str(each["total"])
+            for kind in ("flavorsReservation", "flavorsUsage")
+            for flavor in status.get(kind) or ()
+            for each in flavor["resources"]
+            if str(each["total"]) != "0"
+        }
+
+    def settle(self, count: int) -> None:
+        """Wait until all is over; see that there were so many Workloads and nothing is left."""
+        self.until(lambda: all(is_true(w, "Finished") for w in self.workloads()), "their end")
+        queues = [path for path in self._made if "/clusterqueues/" in path]
+        self.until(lambda: not any(map(self._taken, queues)), "the return of all quota")
+        found = [w["metadata"]["annotations"] for w in self.workloads()]
+        groups = {(notes[label.LAYER], notes[label.NUMBER]) for notes in found}
+        assert len(found) == len(groups) == count
+        assert self.gated() == []
 
     def _let_node_have_gpus(self) -> None:
         for node in self.api.call("GET", "/api/v1/nodes")["items"]:
@@ -150,6 +167,11 @@ class Dock:
     def workflow(self, name: str) -> Json:
         """Read a workflow."""
         return self.api.call("GET", f"{self._workflows}/{name}")
+
+    def terminate(self, name: str) -> None:
+        """End a workflow as ``argo terminate`` does."""
+        change = {"spec": {"shutdown": "Terminate"}}
+        self.api.call("PATCH", f"{self._workflows}/{name}", change, "merge-patch+json")
 
     def phase(self, name: str) -> str:
         """Give a workflow's phase."""

@@ -7,13 +7,20 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
+from tests.cluster.deck import Deck
 from tests.cluster.helm import Helm, Json
+from tests.cluster.rig.build import MissingError, module_folder
+from tests.cluster.rig.parts import VOLCANO
 from tests.cluster.rig.plane import ControlPlane
 from tests.cluster.test_access import token  # noqa: F401 - a fixture
+from tiphys.client import calls
+from tiphys.runtimes.volcano_object import job_of_group
 from tiphys.testing.volcano import Document, flow, job, step, task, template, text
 
 IMAGE = {"image": "alpine:3.23"}
@@ -23,6 +30,7 @@ SERVES = (
     " done > /dev/null & "
     "until test -f /stop; do sleep 0.1; test $((n += 1)) -lt 60 || exit 0; done"
 )
+CALLS = "echo $VC_TASK_INDEX is $(hostname -f) of $VC_WORK_HOSTS $(cat /etc/volcano/work.host)"
 HEALS = "case $(hostname) in *-retry-1-*) echo healed;; *) exit 3;; esac"
 
 
@@ -35,9 +43,41 @@ class Played(NamedTuple):
     flows: list[Json]
 
 
+class Example(NamedTuple):
+    """Volcano's own example of a flow, under way on one machine and on the cluster."""
+
+    files: list[Path]
+    here: Helm
+    there: Deck
+
+    def begin(self) -> None:
+        words = [str(file) for file in self.files]
+        self.here.begin("run", *words)
+        done = self.there.helm("submit", "--scheduler", "volcano", *words)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def example(deck: Deck, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Example]:
+    """Begin the example; its Jobs sleep for most of a minute, in which others can be tested."""
+    try:
+        folder = module_folder(VOLCANO) / "example/jobflow"
+        files = [folder / name for name in ("JobTemplate.yaml", "JobFlow.yaml")]
+    except MissingError:
+        files = []
+    with Helm(tmp_path_factory.mktemp("example"), deck.plane, deck.namespace) as here:
+        found = Example(files, here, deck)
+        if files:
+            found.begin()
+        yield found
+
+
 @pytest.fixture(scope="module")
 def played(
-    cluster: ControlPlane, volcano: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+    cluster: ControlPlane,
+    volcano: ControlPlane,
+    example: Example,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Played]:
     """Run all files at once: each of them alone would mostly wait for Volcano."""
     namespace = f"t-{os.urandom(4).hex()}"
@@ -95,7 +135,11 @@ RICH = [
     one("serve", SERVES),
     one("ask", "echo $WORD"),
     one("heal", HEALS),
-    one("yes", "true"),
+    template(
+        "yes",
+        task("work", CALLS, 2, container=IMAGE, pod=QUICK),
+        plugins={"env": [], "svc": []},
+    ),
     one("no", "true"),
 ]
 ABORTED = [
@@ -107,6 +151,8 @@ ABORTED = [
 SINGLE = job(
     "single",
     task("work", "echo try $VC_TASK_INDEX; exit 5", container=IMAGE, pod=QUICK),
+    # Volcano may fail a Job without asking its policies once all of its pods have ended.
+    task("beside", "sleep 600", container=IMAGE, pod=QUICK),
     plugins={"env": []},
     ttlSecondsAfterFinished=600,
     policies=[{"event": "PodFailed", "action": "RestartJob"}],
@@ -140,6 +186,37 @@ def _listed(status: Json) -> list[Json]:
     return [each for each in status["jobStatusList"] if "endTimestamp" in each]
 
 
+def needs_of(flow: Json) -> dict[str, set[str]]:
+    """Give the steps of a flow, and which others have to end before each."""
+    return {
+        each["name"]: set((each.get("dependsOn") or {}).get("targets") or ())
+        for each in flow["spec"]["flows"]
+    }
+
+
+def waited_for(status: Json) -> dict[str, set[str]]:
+    """Give the Jobs of a flow, and which others had ended when each began."""
+    spans = {
+        each["name"]: (_at(each["startTimestamp"]), _ended(each))
+        for each in status["jobStatusList"]
+    }
+    return {
+        name: {other for other, (_, ended) in spans.items() if ended <= began and other != name}
+        for name, (began, _) in spans.items()
+    }
+
+
+def after(status: Json) -> dict[str, set[str]]:
+    """Give the Jobs of a flow, and which others had begun before each."""
+    began = {each["name"]: _at(each["startTimestamp"]) for each in status["jobStatusList"]}
+    return {name: {other for other, at in began.items() if at < began[name]} for name in began}
+
+
+def _ended(job: Json) -> float:
+    """Give when a Job came into its last state: upstream may leave its end out."""
+    return _at(job["runningHistories"][-1]["startTimestamp"])
+
+
 def _at(instant: str) -> float:
     return datetime.fromisoformat(instant).timestamp()
 
@@ -161,7 +238,7 @@ def test_volcanos_controller_runs_the_diamond_as_one_machine_does(played: Played
     there = played.found["diamond"]
     here = played.helm.run(text(DIAMOND), scheduler="local")
 
-    assert there["status"]["state"] == {"phase": "Succeed"}
+    assert there["status"]["state"] == {"phase": "Succeed"}, played.helm("get", "diamond").stdout
     assert shape_of(there["status"]) == shape_of(here["status"])
     order = [{"diamond-a"}, {"diamond-b"}, {"diamond-c", "diamond-d"}, {"diamond-e"}]
     assert order_of(there["status"]) == order
@@ -197,6 +274,17 @@ def test_probes_patches_conditions_and_retries_are_driven_by_our_engine(played: 
     asked, served = states["rich-ask"], states["rich-serve"]
     assert _at(asked["startTimestamp"]) < _at(served["endTimestamp"])
     assert "patched" in played.helm("logs", "rich", "--no-color").stdout
+
+
+def test_replicas_of_a_job_that_we_drive_are_told_of_each_other_by_volcanos_plugin(
+    played: Played,
+) -> None:
+    told = played.helm("logs", "rich", "--no-color").stdout
+
+    domain = f"{played.helm.namespace}.svc.cluster.local"
+    known = [f"rich-yes-work-{index}.rich-yes" for index in range(2)]
+    for index, name in enumerate(known):
+        assert f"{index} is {name}.{domain} of {','.join(known)} {' '.join(known)}" in told
 
 
 def test_a_policy_that_upstream_hangs_on_fails_the_flow_once_its_siblings_have_ended(
@@ -269,11 +357,17 @@ def test_a_killed_tiphys_finds_its_jobs_and_can_end_them(
     documents = [
         flow("plain", [step("first"), step("then", "first")]),
         flow("driven", [step("first"), step("then", "first")], always),
-        one("first", "echo begun; sleep 600"),
+        template(
+            "first",
+            task("work", "echo begun; sleep 600", container=IMAGE, pod=QUICK),
+            plugins={"svc": []},
+        ),
         one("then", "true"),
     ]
     process = crater.begin("run", "--scheduler", "volcano", crater.write(text(documents)))
     crater.until_running(2)
+    for name in ("plain-first", "driven-first"):
+        crater.until(partial(_is_known, crater, name), f"the host names of {name}")
     crater.kill(process)
     for mark in (crater.folder / "data" / "attempts").rglob("made"):
         mark.unlink()  # As if it had died between the making and the note of it.
@@ -294,6 +388,15 @@ def test_a_killed_tiphys_finds_its_jobs_and_can_end_them(
     crater.until(lambda: _phases(crater) == {"Terminated"}, "Volcano's own end")
 
 
+def _is_known(helm: Helm, job: str) -> bool:
+    """Whether the name service of a cluster would give addresses to a Job's host names."""
+    query = f"?labelSelector=kubernetes.io/service-name={job}"
+    path = f"/apis/discovery.k8s.io/v1/namespaces/{helm.namespace}/endpointslices{query}"
+    slices = helm.api.call("GET", path)["items"]
+    found = [end for each in slices for end in each["endpoints"] or () if end["addresses"]]
+    return [end.get("hostname") for end in found] == [f"{job}-work-0"]
+
+
 def _terminates(helm: Helm, name: str) -> bool:
     return helm("terminate", name).returncode == 0
 
@@ -306,3 +409,55 @@ def names(helm: Helm) -> set[str]:
 def _phases(helm: Helm) -> set[str]:
     found = [(each.get("status") or {}).get("state") or {} for each in things(helm, "jobs")]
     return {str(each.get("phase") or "") for each in found}
+
+
+def test_volcanos_own_example_goes_the_same_way_here_there_and_in_volcanos_own_status(
+    example: Example,
+) -> None:
+    """Last in its file: it has been under way since the first test."""
+    if not example.files:
+        pytest.skip("the source of Volcano, which has the example, is not in Go's cache")
+    name, deck = "test", example.there
+    path = f"/apis/flow.volcano.sh/v1alpha1/namespaces/{deck.namespace}/jobflows/{name}"
+    for helm in (example.here, deck.helm):
+        assert helm("wait", name).returncode == 0, helm("get", name).stdout
+    deck.until(lambda: state_of(deck.api.call("GET", path)) == "Succeed", "Volcano's own end")
+    theirs = {f"{name}-{each}" for each in "abcde"}
+    deck.until(lambda: not theirs & names(deck.helm), "the end of Jobs that are not retained")
+
+    here, there = (each.get(name)["status"] for each in (example.here, deck.helm))
+    own = deck.api.call("GET", path)["status"]
+
+    assert shape_of(here) == shape_of(there)
+    needs = needs_of(yaml.safe_load(example.files[-1].read_text()))
+    assert len(needs) == 5
+    for status in (here, there, own):
+        assert status["state"] == {"phase": "Succeed"}
+        assert sorted(status["completedJobs"]) == sorted(f"{name}-{each}" for each in needs)
+        assert {each["state"] for each in status["jobStatusList"]} == {"Completed"}
+        # Upstream notes an end when it next looks, which may be after the start of what waited.
+        waited = waited_for(status) if status is not own else after(status)
+        for each, others in needs.items():
+            assert {f"{name}-{other}" for other in others} <= waited[f"{name}-{each}"]
+
+
+def test_pod_groups_of_a_flow_that_volcano_drives_are_told_of(example: Example) -> None:
+    """By the time of the test before it all of them have been."""
+    if not example.files:
+        pytest.skip("the source of Volcano, which has the example, is not in Go's cache")
+    deck = example.there
+    uid = deck.helm.get("test")["metadata"]["uid"]
+
+    def told() -> set[tuple[str, str]]:
+        said = [each for each in deck.said("gang_changed") if each["workflow_id"] == uid]
+        return {(job_of_group(each["gang"]), each["phase"]) for each in said}
+
+    wanted = {(f"test-{each}", phase) for each in "abcde" for phase in ("Running", "Deleted")}
+    deck.until(lambda: wanted <= told(), "the ends of its groups")
+    events = deck.client.do(calls.get_events(f"wf-{uid}"))
+    assert any(each.kind == "PodGroup" and "of 1 in queue default" in each.text for each in events)
+
+
+def state_of(flow: Json) -> str:
+    """Give Volcano's word for how a flow is."""
+    return str((((flow.get("status") or {}).get("state") or {}).get("phase")) or "")

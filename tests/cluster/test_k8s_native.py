@@ -185,6 +185,16 @@ def test_a_single_container_is_one_job_named_after_the_workflow(helm: Helm) -> N
     assert job["spec"]["ttlSecondsAfterFinished"] == 3600
 
 
+def test_a_priority_class_that_the_cluster_lacks_is_an_error_at_once(helm: Helm) -> None:
+    text = single(["true"]).replace("spec:\n", "spec:\n  podPriorityClassName: nobody\n")
+
+    found = helm.run(text)
+
+    assert found["status"]["phase"] == "Error"
+    assert found["status"]["message"] == "no PriorityClass with name nobody was found"
+    assert helm.jobs() == []
+
+
 def test_an_image_without_a_shell_has_outputs_too(helm: Helm) -> None:
     text = single(["/echo", "hello"], image="tiphys.local/bare:1")
     steps = text.replace("entrypoint: main", "entrypoint: steps") + (

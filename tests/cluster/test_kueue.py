@@ -64,9 +64,7 @@ def test_a_layer_of_four_with_quota_for_three_starts_none(dock: Dock) -> None:
 
     dock.queue({GPU: 4})
     dock.until(lambda: dock.phase(name) == "Succeeded", "the layer of four")
-    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "the end of both")
-    assert len(dock.workloads()) == 2
-    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    dock.settle(2)
 
 
 def test_three_of_four_start_where_pods_are_admitted_one_by_one(dock: Dock) -> None:
@@ -111,9 +109,9 @@ def test_preprocessing_runs_while_gpu_quota_is_full_and_training_waits(dock: Doc
     dock.until(lambda: pods_of(dock, name) == expected, "the training that waits")
 
     assert len(dock.gated()) == 1
-    path = f"/apis/argoproj.io/v1alpha1/namespaces/{dock.namespace}/workflows/{other}"
-    dock.api.call("PATCH", path, {"spec": {"shutdown": "Terminate"}}, "merge-patch+json")
+    dock.terminate(other)
     dock.until(lambda: dock.phase(name) == "Succeeded", "the training")
+    dock.settle(3)
 
 
 STORY_2 = (
@@ -138,7 +136,7 @@ def test_a_second_stage_uses_the_quota_of_the_first(dock: Dock) -> None:
     dock.until(lambda: dock.phase(name) == "Succeeded", "both stages")
 
     assert layers(dock.workloads()) == {f"{name}[0]": 2, f"{name}[1]": 2}
-    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    dock.settle(2)
 
 
 EXAMPLES = {
@@ -187,7 +185,7 @@ def test_the_proposals_examples_give_exactly_its_workloads(dock: Dock, example: 
 
     found = layers(dock.workloads())
     assert {layer.removeprefix(name): count for layer, count in found.items()} == expected
-    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
+    dock.settle(len(expected))
 
 
 def test_the_flavors_node_labels_and_tolerations_reach_the_pods(dock: Dock) -> None:
@@ -230,7 +228,9 @@ def test_a_preempted_layer_is_queued_again_without_spending_retries(
     assert len(pods) == 2
     assert found["status"]["phase"] == "Running"
     assert not found["spec"].get("suspend")
-    assert len(dock.workloads()) == 2
+    dock.terminate(name)
+    dock.until(lambda: dock.phase(name) == "Failed", "its end")
+    dock.settle(2)
 
 
 def running(dock: Dock, name: str) -> int:
@@ -253,9 +253,7 @@ def test_a_controller_that_is_killed_anywhere_leaves_nothing_stuck(dock: Dock) -
 
     dock.until(lambda: all(dock.phase(name) == "Succeeded" for name in names), "all workflows")
 
-    assert len(dock.workloads()) == 4
-    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
-    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    dock.settle(4)
 
 
 def test_a_workflow_as_unit_waits_suspended_and_then_runs(dock: Dock) -> None:
@@ -270,7 +268,7 @@ def test_a_workflow_as_unit_waits_suspended_and_then_runs(dock: Dock) -> None:
     dock.until(lambda: dock.phase(name) == "Succeeded", "its end")
 
     (workload,) = dock.workloads()
-    dock.until(lambda: is_true(dock.workloads()[0], "Finished"), "the Workload's end")
+    dock.settle(1)
     assert workload["spec"]["podSets"][0]["count"] == 1
 
 
@@ -286,7 +284,7 @@ def test_an_injected_workflow_pauses_until_its_layers_are_admitted(dock: Dock) -
 
     found = layers(dock.workloads())
     assert found == {f"{name}[0].kueue-0": 2, f"{name}[2].kueue-1": 2}
-    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
+    dock.settle(2)
 
 
 def test_a_drained_queue_stops_its_layers_though_the_controller_is_killed(dock: Dock) -> None:
@@ -309,7 +307,9 @@ def test_a_drained_queue_stops_its_layers_though_the_controller_is_killed(dock: 
     assert label.EVICTING not in found["metadata"].get("annotations", {})
     assert {n["phase"] for n in nodes_of(dock, name)} <= {"Pending", "Running"}
     assert len(nodes_of(dock, name)) == 2
-    assert len(dock.workloads()) == 1
+    dock.terminate(name)
+    dock.until(lambda: dock.phase(name) == "Failed", "its end")
+    dock.settle(1)
 
 
 def test_a_held_queue_lets_nothing_in_and_disturbs_nothing(dock: Dock) -> None:
@@ -373,8 +373,7 @@ def test_of_two_controllers_one_leads_and_the_other_takes_over(dock: Dock) -> No
     dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "the other's work")
 
     assert dock.log.count("webhook on port") == 2
-    assert len(dock.workloads()) == 1
-    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    dock.settle(1)
 
 
 def test_a_layer_borrows_in_its_cohort(dock: Dock) -> None:
@@ -386,6 +385,7 @@ def test_a_layer_borrows_in_its_cohort(dock: Dock) -> None:
     name = dock.submit(loop(3))
 
     dock.until(lambda: dock.phase(name) == "Succeeded", "the layer on borrowed quota")
+    dock.settle(1)
 
 
 def test_a_restart_of_kueue_and_of_argo_leaves_nothing_stuck(dock: Dock) -> None:
@@ -401,9 +401,7 @@ def test_a_restart_of_kueue_and_of_argo_leaves_nothing_stuck(dock: Dock) -> None
     kueue_rig.start(dock.plane, daemons)
     dock.until(lambda: all(dock.phase(name) == "Succeeded" for name in names), "all workflows")
 
-    assert len(dock.workloads()) == 4
-    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
-    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    dock.settle(4)
 
 
 def test_the_role_of_the_manifests_is_enough(dock: Dock) -> None:
@@ -451,5 +449,4 @@ def test_limits_of_argo_and_quota_do_not_lock_each_other_out(dock: Dock, limit: 
         dock.queue({GPU: 3})
     dock.until(lambda: all(dock.phase(name) == "Succeeded" for name in names), "all workflows")
 
-    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
-    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    dock.settle(len(dock.workloads()))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cluster.dock import GPU, Dock, Json, is_true, layers
+from tests.cluster.dock import GPU, Dock, Json, layers
 from tests.cluster.helm import Helm
 from tests.cluster.rig.plane import ControlPlane
 from tiphys.kueue import label
@@ -92,14 +92,6 @@ def owner(dock: Dock) -> Json:
     return thing
 
 
-def settled(dock: Dock, count: int) -> None:
-    """Wait until all Workloads are over and nothing is left behind."""
-    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "their end")
-    assert len(dock.workloads()) == count
-    dock.until(lambda: dock.usage() == "0", "the return of all quota")
-    assert dock.gated() == []
-
-
 def test_layers_of_our_own_engine_start_whole_and_where_their_flavor_says(
     dock: Dock, helm: Helm
 ) -> None:
@@ -119,7 +111,7 @@ def test_layers_of_our_own_engine_start_whole_and_where_their_flavor_says(
     for pod in dock.pods():
         assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
         assert toleration in pod["spec"]["tolerations"]
-    settled(dock, 2)
+    dock.settle(2)
 
 
 PAUSED = """
@@ -137,7 +129,7 @@ def test_an_end_that_we_died_before_telling_is_told_by_the_next_of_us(
     dock.start()
     begin(helm, flow([1]))
     dock.until(lambda: phase(helm) == "Succeeded", "the workflow")
-    settled(dock, 1)
+    dock.settle(1)
     name = owner(dock)["metadata"]["name"]
     lost = {
         "data": write_status(Status("Running")),
@@ -172,7 +164,7 @@ def test_a_preempted_layer_of_our_engine_waits_again_without_spending_retries(
     assert len(dock.workloads()) == 2
     helm("terminate", "native")
     dock.until(lambda: phase(helm) == "Failed", "its end")
-    settled(dock, 2)
+    dock.settle(2)
 
 
 def again(dock: Dock, before: set[str]) -> int:
@@ -201,7 +193,7 @@ def test_a_workflow_of_our_engine_as_unit_waits_suspended_and_outlives_us(
     helm.begin("wait", "native")
     dock.until(lambda: phase(helm) == "Succeeded", "its end")
 
-    settled(dock, 1)
+    dock.settle(1)
 
 
 def test_pods_of_our_engine_are_admitted_one_by_one_where_that_is_the_unit(
@@ -232,4 +224,4 @@ def test_a_workflow_that_is_suspended_by_steps_is_released_layer_by_layer(
     dock.until(lambda: phase(helm) == "Succeeded", "both layers")
 
     assert layers(dock.workloads()) == {"native[0]": 2, "native[1]": 2}
-    settled(dock, 2)
+    dock.settle(2)

@@ -12,12 +12,17 @@ import yaml
 from tests.cluster.deck import QUEUES, Deck
 from tests.cluster.helm import Helm, Json
 from tests.cluster.rig.plane import ControlPlane
+from tests.cluster.test_jobflow import one
 from tests.cluster.test_volcano import LAYER
 from tiphys.client import calls
 from tiphys.client.model import QueueStatus
 from tiphys.errors import ConflictError, InvalidInputError, NotFoundError
+from tiphys.runtimes.volcano_object import vcjobs_path
+from tiphys.testing.volcano import flow as flow_of
+from tiphys.testing.volcano import step, text
 
 ROOT = Path(__file__).resolve().parents[2]
+PLAIN = text([flow_of("plain", [step("only")]), one("only", "true")])
 
 
 def test_a_queue_made_here_is_one_of_volcanos(deck: Deck) -> None:
@@ -128,14 +133,17 @@ def test_what_ships_is_made_where_it_is_absent_and_left_alone_where_it_is_not(
     own = {**kind, "metadata": {"name": "analytics"}, "spec": {"weight": 7}}
     volcano.api.call("POST", QUEUES, own)
     with Deck(tmp_path, volcano, f"d-{os.urandom(4).hex()}") as deck:
-        text = (tmp_path / "tiphys.yaml").read_text()
-        (tmp_path / "tiphys.yaml").write_text(text.replace("presets: false", "presets: true"))
+        config = (tmp_path / "tiphys.yaml").read_text()
+        (tmp_path / "tiphys.yaml").write_text(config.replace("presets: false", "presets: true"))
         try:
             deck.start()
             deck.until(lambda: "made on the cluster" in deck.log, "what ships")
             found = {thing["metadata"]["name"]: _read(deck, thing) for thing in things}
-            run = deck.ended(deck.submit(LAYER.replace("CPU", "10m"), "batch"))
-            urgent = deck.ended(deck.submit(LAYER.replace("CPU", "10m"), "batch", "high"))
+            layer = LAYER.replace("CPU", "10m")
+            given = ((layer, "normal"), (layer, "high"), (PLAIN, "high"))
+            ids = [deck.submit(each, "batch", priority) for each, priority in given]
+            run, urgent, flow = map(deck.ended, ids)
+            (job,) = deck.api.call("GET", vcjobs_path(deck.namespace))["items"]
             classes = [
                 {pod["spec"]["priorityClassName"] for pod in deck.pods(each.id)}
                 for each in (run, urgent)
@@ -152,6 +160,9 @@ def test_what_ships_is_made_where_it_is_absent_and_left_alone_where_it_is_not(
         for key in ("value", "globalDefault", "description"):
             assert have.get(key) == wanted.get(key)
     assert (run.status, classes) == ("succeeded", [{"normal"}, {"high"}])
+    # Volcano itself has made the Job of a plain flow.
+    assert (flow.status, job["metadata"]["ownerReferences"][0]["kind"]) == ("succeeded", "JobFlow")
+    assert (job["spec"]["queue"], job["spec"]["priorityClassName"]) == ("batch", "high")
 
 
 def _read(deck: Deck, thing: Json) -> Json:

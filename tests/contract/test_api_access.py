@@ -40,6 +40,7 @@ FOR_ALL = {
 }
 """What belongs to no project: a token of one gets 403, whatever its role."""
 OWN_VIEW = {
+    "GET /api/v1/schedulers",
     "GET /api/v1/schema",
     "GET /api/v1/overview",
     "GET /api/v1/overview/queues/{queue_id}",

@@ -168,6 +168,8 @@ def test_without_room_on_the_disk_nothing_is_taken_until_there_is_some(tmp_path:
         with small_disk(tmp_path / "data", megabytes=32), ApiServer(tmp_path) as server:
             ballast = fill(server.data)
             refused = submitted(server, flow("true"))
+            body = {"workflow": json.loads(flow("true"))}
+            argo = server.ask("POST", "/argo/api/v1/workflows/default", body)
             ballast.unlink()
             end = time.monotonic() + PATIENCE
             # The loop tries again a moment later, and takes nothing before.
@@ -179,7 +181,8 @@ def test_without_room_on_the_disk_nothing_is_taken_until_there_is_some(tmp_path:
         pytest.skip(f"no disk can be mounted here: {error}")
 
     assert outcome(refused) == (507, "storage_full")
-    assert refused.headers["retry-after"]
+    assert argo.status == 507
+    assert refused.headers["retry-after"] == argo.headers["retry-after"]
     assert taken.status == 201
 
 
@@ -312,3 +315,11 @@ def test_errors_of_the_argo_paths_have_their_own_shape(server: ApiServer) -> Non
     assert answer.status == 401
     assert answer.body["code"] == 16
     assert set(answer.body) == {"code", "message"}
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_marks_of_the_server_itself_cannot_be_given(server: ApiServer, field: str) -> None:
+    answer = submitted(server, flow("true"), **{field: {"tiphys.dev/created-by": "the queen"}})
+
+    assert outcome(answer) == (422, "invalid_input")
+    assert answer.body["error"]["errors"][0]["path"] == field

@@ -123,7 +123,8 @@ def test_work_that_makes_room_is_counted_and_logged(server: ApiServer, tmp_path:
 
 
 def test_every_step_of_a_node_through_its_queue_is_logged(server: ApiServer) -> None:
-    workflow = server.submit(flow("true"), queue_id="q-small")
+    theirs = {"temporal.tiphys.dev/workflow": "order 7 of Ann", "temporal.tiphys.dev/run": "r-1"}
+    workflow = server.submit(flow("true"), queue_id="q-small", annotations=theirs)
     server.wait(workflow)
     uid = workflow.removeprefix("wf-")
 
@@ -138,6 +139,7 @@ def test_every_step_of_a_node_through_its_queue_is_logged(server: ApiServer) -> 
     entries = [json.loads(line) for line in list(server.lines)]
     (admitted,) = [e for e in entries if e.get("workflow_id") == uid and "admitted" in e["message"]]
     assert (admitted["queue"], admitted["project"]) == ("small", "default")
+    assert [admitted["temporal_workflow"], admitted["temporal_run"]] == list(theirs.values())
 
 
 def test_changes_of_queues_are_logged(server: ApiServer) -> None:

@@ -57,6 +57,39 @@ def test_a_queue_is_made_and_shown(server: ApiServer) -> None:
     assert (again.status, again.code) == (409, "conflict")
 
 
+def test_a_quota_that_comes_later_is_as_hard_as_the_first(server: ApiServer) -> None:
+    assert server.post("/queues", {"name": "later", "quota_cpu": "100m"}).status == 201
+
+    changed = server.ask("PATCH", "/api/v1/queues/q-later", {"quota_memory": "64Mi"})
+
+    assert changed.data["borrowing_limit"] == {"cpu": "0", "memory": "0"}
+    available = server.get("/queues/q-later/status").data["available"]
+    assert (available["cpu"], available["memory"]) == ("100m", "64Mi")
+
+
+def test_who_waits_is_listed_in_the_order_of_their_turns(server: ApiServer, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    assert server.post("/queues", {"name": "turns", "quota_cpu": "100m"}).status == 201
+    pause = json.loads(flow("true"))
+    pause["spec"]["templates"] = [{"name": "main", "suspend": {}}]
+    paused = server.submit(json.dumps(pause), queue_id="q-turns")
+    first = server.submit(hungry(gate, "100m"), queue_id="q-turns")
+    server.wait(first, "running")
+    second = server.submit(hungry(gate, "100m"), queue_id="q-turns")
+    third = server.submit(hungry(gate, "100m"), queue_id="q-turns", priority="high")
+    for each in (second, third):
+        pending_node(server, each)
+
+    waiting = server.get("/queues/q-turns/status").data["waiting"]
+
+    # What waits for a person is not in line.
+    assert [each["workflow_id"] for each in waiting] == [third, second]
+    gate.touch()
+    for each in (first, second, third):
+        assert server.wait(each)["status"] == "succeeded"
+    assert server.post(f"/workflows/{paused}/resume", {}).status == 200
+
+
 def test_a_queue_that_is_not_there_is_a_mistake_of_the_request(server: ApiServer) -> None:
     answer = server.post(
         "/workflows",

@@ -112,6 +112,9 @@ def test_a_schedule_is_changed_in_part_and_replaced(server: ApiServer) -> None:
     assert (replaced.data["schedules"], replaced.data["suspended"]) == ([YEARLY], False)
     renamed = server.ask("PUT", f"/api/v1{path}", {"schedule_yaml": text("other")})
     assert renamed.status == 422
+    older = json.dumps(changed.data["manifest"])
+    stale = server.ask("PUT", f"/api/v1{path}", {"schedule_yaml": older})
+    assert (stale.status, stale.code) == (409, "conflict")
 
 
 def test_the_next_runs_are_told_over_a_change_of_clocks(server: ApiServer) -> None:

@@ -65,6 +65,39 @@ def test_the_state_comes_first_and_the_end_last(server: ApiServer, tmp_path: Pat
     assert all(fields | {"timestamp"} == set(each) for each in rest)
 
 
+def test_a_stream_says_what_runs_and_calls_nodes_what_the_state_calls_them(
+    server: ApiServer, tmp_path: Path
+) -> None:
+    text = json.loads(flow("true"))
+    names = ("x", "y")
+    text["spec"]["templates"] = [
+        {"name": "main", "dag": {"tasks": [{"name": each, "template": each} for each in names]}},
+        *({"name": each, "script": until(tmp_path / each)} for each in names),
+    ]
+    workflow = server.submit(json.dumps(text))
+    ids = [server.wait_node(workflow, each, "running")["id"] for each in names]
+
+    with opened(server, workflow) as stream:
+        first = json.loads(stream.recv(timeout=60))
+        (tmp_path / "x").touch()
+        later = json.loads(stream.recv(timeout=60))
+        while not any(each["status"] == "succeeded" for each in later["nodes"]):
+            later = json.loads(stream.recv(timeout=60))
+        (tmp_path / "y").touch()
+        rest = messages(stream)
+
+    assert first["current_node"] in ids
+    assert (later["current_node"], rest[-1]["current_node"]) == (ids[1], None)
+    kinds = {node["type"] for each in (first, later, *rest) for node in each["nodes"]}
+    bars = server.get(f"/workflows/{workflow}/timeline").data
+    assert kinds == {bar["type"] for bar in bars} == {"dag", "script"}
+
+
+def until(gate: Path) -> dict[str, Any]:
+    source = f"until [ -e {gate} ]; do sleep 0.05; done"
+    return {"image": "any", "command": ["sh"], "source": source}
+
+
 def test_a_finished_workflow_gives_one_message(server: ApiServer) -> None:
     workflow = server.submit(flow("exit 1"))
     server.wait(workflow)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.api_server import ApiServer, flow, shell, steps
+from tests.contract.api_server import ADMIN, ApiServer, flow, shell, steps
 from tiphys.api import shapes
 
 PAUSE = {"name": "pause", "suspend": {}}
@@ -55,6 +57,28 @@ def test_a_workflow_is_shown_as_documented(server: ApiServer) -> None:
     assert nodes["[1]"]["dependencies"] == [nodes["a"]["id"]]
     assert nodes["[1]"]["children"] == [nodes["b"]["id"]]
     assert datetime.fromisoformat(shown["end_time"]) >= datetime.fromisoformat(shown["start_time"])
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "found"),
+    [
+        ({}, {}, 10),
+        ({"spec": {"priority": 77}}, {}, 77),
+        ({"spec": {"podPriorityClassName": "low"}}, {}, 1),
+        ({"metadata": {"labels": {"tiphys.dev/priority-class": "critical"}}}, {}, 1000),
+        ({"spec": {"priority": 77}}, {"priority": "high"}, 100),
+    ],
+)
+def test_a_text_names_its_own_priority_and_a_request_another(
+    server: ApiServer, own: dict[str, dict[str, Any]], given: dict[str, Any], found: int
+) -> None:
+    text = json.loads(flow("true"))
+    for part, fields in own.items():
+        text[part] |= fields
+
+    workflow = server.submit(json.dumps(text), **given)
+
+    assert server.get(f"/workflows/{workflow}").data["priority"] == found
 
 
 def test_the_same_name_may_be_used_again(server: ApiServer) -> None:
@@ -181,6 +205,20 @@ def test_logs_are_followed_to_the_end(server: ApiServer, tmp_path: Path) -> None
     events = server.get(path, headers={"Accept": "text/event-stream"})
     assert events.headers["content-type"].startswith("text/event-stream")
     assert events.raw.startswith(b'data: {"time":')
+
+
+def test_a_log_that_is_followed_ends_when_its_workflow_is_removed(server: ApiServer) -> None:
+    workflow = server.submit(flow("echo one; sleep 600"))
+    node = server.wait_node(workflow, server.wait(workflow, "running")["workflow_name"], "running")
+    path = f"/api/v1/workflows/{workflow}/nodes/{node['id']}/logs?follow=true"
+    with closing(HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {ADMIN}"})
+        answer = connection.getresponse()
+        assert json.loads(answer.readline())["text"] == "one"
+
+        assert server.delete(f"/workflows/{workflow}?purge=true").status == 200
+
+        assert answer.read() == b""  # To its end: it is not cut off.
 
 
 def test_a_retried_nodes_output_is_that_of_its_last_attempt(server: ApiServer) -> None:
@@ -471,6 +509,8 @@ def test_the_audit_names_who_did_what(server: ApiServer) -> None:
         ("member of audited", "submit"),
     ]
     assert workflow.removeprefix("wf-") in entries[-1]["object"]
+    back = server.get(f"/audit?limit=3&before={entries[-1]['number']}", token=admin).data
+    assert back == entries[2::-1]
 
 
 def test_lint_lists_all_problems_with_their_places(server: ApiServer) -> None:

@@ -582,8 +582,11 @@ def test_events_come_in_order_and_only_those_not_seen_yet(store: Store) -> None:
     rest = store.events("uid-argo-wf", after=seen[-1].number)
 
     assert [event.text for event in seen + rest] == ["t0", "t1", "t2"]
+    back = store.latest_events("uid-argo-wf", before=rest[-1].number, limit=9)
+    assert back == [rest[0], seen[0]]
+    assert store.latest_events("uid-argo-wf", before=2**53, limit=1) == [rest[-1]]
     assert [event.kind for event in store.events("")] == ["server.started"]
-    assert store.events("nobody") == []
+    assert store.events("nobody") == store.latest_events("nobody", before=9, limit=1) == []
 
 
 def test_objects_are_kept_by_kind_namespace_and_name(store: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from tests.contract.api_server import ApiServer
 from tests.ui.bench import Bench
@@ -52,6 +53,10 @@ def submitted(window: Window, server: ApiServer) -> dict[str, object]:
     return found
 
 
+def _is_submission(request: Any) -> bool:
+    return request.method == "POST" and str(request.url).endswith("/api/v1/workflows")
+
+
 def output(server: ApiServer, workflow: dict[str, object], name: str = "") -> str:
     nodes = workflow["nodes"]
     assert isinstance(nodes, list)
@@ -77,8 +82,11 @@ def test_the_form_asks_for_the_parameters_of_the_workflow(
     page.get_by_role("textbox", name="how").fill("good night")
     page.get_by_role("textbox", name="Name").fill("evening")
     page.get_by_role("combobox", name="Priority").fill("high")
-    window.button("Submit").click()
+    page.get_by_placeholder("as usual: local").wait_for()
+    with page.expect_request(_is_submission) as sent:
+        window.button("Submit").click()
 
+    assert sent.value.post_data_json["scheduler"] is None  # It is the server's to choose.
     made = submitted(window, server)
     assert (made["status"], made["name"], made["priority"]) == ("succeeded", "evening", 100)
     assert output(server, made) == "good night moon\n"
@@ -117,8 +125,12 @@ def test_a_file_is_submitted(window: Window, server: ApiServer) -> None:
         files=[{"name": "w.yaml", "mimeType": "text/yaml", "buffer": GREETING.encode()}]
     )
     window.page.get_by_role("textbox", name="how").fill("hello")
-    window.button("Submit").click()
+    window.page.get_by_role("combobox", name="Scheduler").click()
+    window.page.get_by_role("option", name="local", exact=True).click()
+    with window.page.expect_request(_is_submission) as sent:
+        window.button("Submit").click()
 
+    assert sent.value.post_data_json["scheduler"] == "local"
     assert output(server, submitted(window, server)) == "hello world\n"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.contract.api_server import ApiServer
-from tests.ui.flows import DIAMOND, FAILING, PAUSING
+from tests.ui.flows import BUSY, DIAMOND, FAILING, PAUSING
 
 CRON = """\
 apiVersion: argoproj.io/v1alpha1
@@ -35,11 +36,21 @@ spec:
 
 
 @pytest.fixture(scope="module")
-def places(server: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def places(server: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Fill a server with one of everything; give the address of each page."""
     folder = tmp_path_factory.mktemp("work")
     failing = FAILING.replace("OUT", str(folder / "out")).replace("MARK", str(folder / "mark"))
-    batch = {"name": "batch", "quota_cpu": "1", "quota_memory": "1Gi", "sla_seconds": 60}
+    gate = folder / "gate"
+    batch = {
+        "name": "batch",
+        "parent": "team",
+        "quota_cpu": "300m",
+        "quota_memory": "1Gi",
+        "guarantee": {"cpu": "100m"},
+        "capability": {"cpu": "600m"},
+        "sla_seconds": 60,
+    }
+    assert server.post("/queues", {"name": "team", "quota_cpu": "800m"}).status == 201
     assert server.post("/queues", batch).status == 201
     assert server.post("/schedules", {"project_id": "default", "schedule_yaml": CRON}).status == 201
     template = {"project_id": "default", "template_yaml": TEMPLATE}
@@ -51,7 +62,9 @@ def places(server: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> dict[
     for each in (failed, good, again):
         server.wait(each)
     load = server.wait_node(failed, "load", "failed")["id"]
-    return {
+    busy = BUSY.replace("GATE", str(gate)).replace("CPU", "200m")
+    live = [server.submit(busy, name=f"train-{n}", queue_id="q-batch") for n in range(4)]
+    yield {
         "dashboard": "/",
         "workflows": "/workflows",
         "workflow": f"/workflows/{failed}",
@@ -64,6 +77,9 @@ def places(server: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> dict[
         "templates": "/templates?template=default%2Fgreet",
         "settings": "/settings?tab=audit",
     }
+    gate.touch()
+    for each in live:
+        server.wait(each)
 
 
 SIGNS = {
@@ -74,7 +90,7 @@ SIGNS = {
     "timeline": "fan(11:11)",
     "yaml": "# A diamond, as in the books.",
     "compare": "greeting",
-    "queues": "Quota and limits",
+    "queues": "borrowing",
     "schedules": "Next runs",
     "templates": "entrypoint",
     "settings": "submit",
@@ -82,10 +98,22 @@ SIGNS = {
 """What can be read on a page once it is there."""
 
 
+DRAWN = """async () => {
+  const isDrawn = (chart) => chart.querySelector("canvas") !== null;
+  for (let tries = 0; tries < 600; tries++) {
+    if ([...document.querySelectorAll("figure.chart")].every(isDrawn)) break;
+    await new Promise(requestAnimationFrame);
+  }
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+}"""
+"""Charts are drawn when their size is known, a frame or two after their page."""
+
+
 def _open(window: Any, places: dict[str, str], name: str) -> None:
     window.go(places[name])
-    window.sees(SIGNS[name])
+    window.sees(SIGNS[name], exact=name != "queues")
     window.page.wait_for_load_state("networkidle")
+    window.page.evaluate(DRAWN)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

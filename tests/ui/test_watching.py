@@ -24,9 +24,14 @@ def test_a_running_workflow_is_watched_to_its_end(window: Any, tmp_path: Path) -
     window.go(f"/workflows/{workflow}")
     _unit(window, "first", "running")
     _unit(window, "second", "planned").wait_for()
+    _unit(window, "first", "running").click()
+    story = window.page.get_by_role("region", name="Events of the node")
+    story.get_by_role("row", name="queued").wait_for()
+    story.get_by_role("row", name="started").wait_for()
 
     gate.touch()
 
+    story.get_by_role("row", name="succeeded").wait_for()
     _unit(window, "first", "succeeded")
     _unit(window, "second", "succeeded")
     window.page.locator(".facts").get_by_text("succeeded").wait_for()
@@ -79,6 +84,10 @@ def test_a_failed_workflow_is_retried_from_where_it_failed(window: Any, tmp_path
     _unit(window, "load", "failed")
     fan = _unit(window, "fan", "succeeded")
     assert fan.get_by_text("12").is_visible()
+    failed = window.page.get_by_role("group", name="What failed")
+    failed.get_by_text("exit code 3", exact=False).wait_for()
+    failed.get_by_role("button", name="load").click()
+    window.page.get_by_role("log").get_by_text("oh no").wait_for()
 
     mark.touch()
     window.button("Retry").click()
@@ -89,7 +98,27 @@ def test_a_failed_workflow_is_retried_from_where_it_failed(window: Any, tmp_path
     assert window.server.wait(workflow)["status"] == "succeeded"
 
 
-def test_a_loop_opens_into_its_copies(window: Any, tmp_path: Path) -> None:
+def test_a_run_that_succeeded_goes_again_from_a_chosen_node(window: Any, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    gate.touch()
+    workflow = window.server.submit(GATED.replace("GATE", str(gate)), name="again")
+    window.server.wait(workflow, "succeeded")
+    window.go(f"/workflows/{workflow}")
+    _unit(window, "first", "succeeded").click()
+    gate.unlink()
+
+    window.button("Run again from here").click()
+    window.page.get_by_role("dialog").get_by_role("button", name="Run again").click()
+
+    _unit(window, "first", "running")
+    _unit(window, "second", "planned")
+    gate.touch()
+    _unit(window, "second", "succeeded")
+    assert window.server.wait(workflow)["status"] == "succeeded"
+
+
+def test_a_loop_opens_into_its_copies(windows: Any, tmp_path: Path) -> None:
+    window = windows(width=1024)
     flow = FAILING.replace("MARK", str(tmp_path / "mark")).replace("OUT", str(tmp_path / "out"))
     workflow = window.server.submit(flow, name="loop")
     window.server.wait(workflow, "failed")
@@ -102,6 +131,17 @@ def test_a_loop_opens_into_its_copies(window: Any, tmp_path: Path) -> None:
     _unit(window, "fan(3:3)", "succeeded")
     window.button("Collapse fan").click()
     window.page.get_by_text("fan(3:3)").wait_for(state="detached")
+
+    _unit(window, "load", "failed").click()
+    window.page.get_by_role("complementary", name="Node").wait_for()
+    # The panel takes the room where the box stood; the graph makes way.
+    window.page.wait_for_function(
+        """() => {
+          const pane = document.querySelector(".graph").getBoundingClientRect();
+          const box = document.querySelector(".unit-chosen")?.getBoundingClientRect();
+          return box && box.left >= pane.left && box.right <= pane.right;
+        }"""
+    )
 
 
 def test_a_pause_goes_on_with_the_value_that_is_given(window: Any) -> None:
@@ -121,12 +161,16 @@ def test_a_pause_goes_on_with_the_value_that_is_given(window: Any) -> None:
 
 
 def test_a_workflow_is_resubmitted_with_another_parameter(window: Any) -> None:
-    workflow = window.server.submit(DIAMOND, name="greeting")
+    workflow = window.server.submit(DIAMOND, name="greeting", parameters={"greeting": "ahoy you"})
     window.server.wait(workflow)
     window.go(f"/workflows/{workflow}")
+    window.page.locator(".facts").get_by_text("ahoy you").wait_for()
 
     window.button("Resubmit").click()
-    window.page.get_by_role("textbox", name="greeting").fill("hello")
+    greeting = window.page.get_by_role("textbox", name="greeting")
+    greeting.wait_for()
+    assert greeting.input_value() == "ahoy you"  # as it ran, not as its text says
+    greeting.fill("hello")
     window.page.get_by_role("dialog").get_by_role("button", name="Resubmit").click()
 
     window.page.wait_for_url(re.compile(rf"/workflows/(?!{workflow})wf-"))
@@ -191,9 +235,11 @@ def test_rows_are_found_marked_and_deleted_by_the_keyboard(window: Any) -> None:
     window.sees(f"{tag}-2")
 
     window.page.keyboard.press("/")
-    window.page.keyboard.type(tag)
-    window.sees("3 workflows")
+    window.page.keyboard.type(tag[:3], delay=300)  # Slower than the list follows.
+    window.page.keyboard.type(tag[3:])
     window.page.keyboard.press("Escape")
+    _searched(window, tag)
+    window.sees("3 workflows")
     window.page.keyboard.press("j")
     window.page.keyboard.press("j")
     window.page.keyboard.press("x")
@@ -201,6 +247,7 @@ def test_rows_are_found_marked_and_deleted_by_the_keyboard(window: Any) -> None:
     window.button("Delete 1").focus()
     window.page.keyboard.press("Enter")
     window.sees("Delete 1 workflow?")
+    window.dialog_has_focus()
     window.page.keyboard.press("Enter")
 
     window.sees("2 workflows")
@@ -208,6 +255,12 @@ def test_rows_are_found_marked_and_deleted_by_the_keyboard(window: Any) -> None:
     window.page.keyboard.press("k")
     window.page.keyboard.press("Enter")
     window.heading(f"{tag}-2")
+
+
+def _searched(window: Any, name: str) -> None:
+    """Wait until the list is one of this name: the address says so."""
+    window.page.wait_for_url(re.compile(f"name={name}(&|$)"))
+    assert window.page.get_by_role("textbox", name="Search by name").input_value() == name
 
 
 def test_the_far_end_of_a_long_list_is_reached(window: Any) -> None:
@@ -229,7 +282,7 @@ def test_the_far_end_of_a_long_list_is_reached(window: Any) -> None:
 
 
 def test_the_palette_leads_anywhere(window: Any) -> None:
-    window.server.submit(DIAMOND, name="needle")
+    needle = window.server.submit(DIAMOND, name="needle")
     window.go("/settings")
     window.heading("Settings")
 
@@ -244,6 +297,11 @@ def test_the_palette_leads_anywhere(window: Any) -> None:
     window.page.keyboard.press("g")
     window.page.keyboard.press("q")
     window.heading("Queues")
+    window.page.keyboard.press("Control+k")
+    window.page.keyboard.type(needle)
+    window.page.get_by_role("option", name=f"Open the workflow {needle}").wait_for()
+    window.page.keyboard.press("Enter")
+    window.heading("needle")
     window.page.keyboard.press("?")
     window.sees("Next and previous row")
 

@@ -64,6 +64,10 @@ class Window:
     def button(self, name: str) -> Any:
         return self.page.get_by_role("button", name=name, exact=True)
 
+    def dialog_has_focus(self) -> None:
+        """Wait until keys belong to a dialog."""
+        self.page.wait_for_function("document.activeElement?.closest('[role=dialog]') !== null")
+
     def breaches(self) -> list[str]:
         """Give what the page's policy kept it from."""
         return list(self.page.evaluate("window.breaches ?? []"))
@@ -114,7 +118,8 @@ def _fetch_beside(route: Any) -> None:
     Chromium drops what it is loading when an interface of the machine comes or goes, as it does
     while container tests run beside these; a page without its script cannot be tested.
     """
-    route.fulfill(response=route.fetch())
+    # A connection that was kept may end just as it is used again: the next try opens a new one.
+    route.fulfill(response=route.fetch(max_retries=5))
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 /** Colours and shapes. One accent, and one colour for each state that a thing can be in. */
-import { Anchor, createTheme, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
+import { Anchor, Modal, createTheme, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
 
 const helm: MantineColorsTuple = [
   "#e3fafc", "#c5f6fa", "#99e9f2", "#66d9e8", "#3bc9db",
@@ -19,7 +19,11 @@ export const theme = createTheme({
   cursorType: "pointer",
   respectReducedMotion: true,
   // A link among words must be told from them without its colour.
-  components: { Anchor: Anchor.extend({ defaultProps: { underline: "always" } }) },
+  components: {
+    Anchor: Anchor.extend({ defaultProps: { underline: "always" } }),
+    // At once: keys that are pressed while a dialog comes belong to it, not to the page below.
+    Modal: Modal.extend({ defaultProps: { transitionProps: { duration: 0 } } }),
+  },
 });
 
 /** Quiet text is quiet, and still has 4.5:1 against every background of ours. */

@@ -186,9 +186,12 @@ def list_audit(
     context: Context,
     who: Who,
     after: Annotated[int, Query(ge=0, lt=2**63, description="The last number seen.")] = 0,
+    before: Annotated[
+        int | None, Query(ge=0, lt=2**63, description="Those before this number, the latest first.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> Response:
     """List changes, the oldest first; admins only, of their own projects."""
     who.require(Role.ADMIN, who.project)
-    entries, _ = context.audit.entries(who, after=after, limit=limit)
+    entries = context.audit.entries(who, after=after, limit=limit, before=before)
     return answer([{**entry, "at": instant(entry["at"])} for entry in entries])

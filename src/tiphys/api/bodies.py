@@ -78,10 +78,13 @@ class Submit(Strict):
     )
     queue_id: str | None = Field(None, description="The default queue, if not given.")
     description: str = Field("", max_length=10_000)
-    priority: int | Literal["critical", "high", "normal", "low"] = "normal"
+    priority: int | Literal["critical", "high", "normal", "low"] | None = Field(
+        None, description="What the workflow says itself, if not given; else normal."
+    )
     parameters: Parameters = Field(default_factory=dict)
     generate_name: bool = Field(False, description="Whether the name gets a suffix at any rate.")
     labels: Annotated[dict[str, str], Field(max_length=100)] = Field(default_factory=dict)
+    annotations: Annotated[dict[str, str], Field(max_length=100)] = Field(default_factory=dict)
     entrypoint: str = Field("", max_length=200, description="The template to begin with.")
     estimated_cpu: str | None = Field(None, description="For people; such as 500m.")
     estimated_memory: str | None = Field(None, description="For people; such as 1Gi.")
@@ -93,11 +96,11 @@ class Submit(Strict):
             raise ValueError("must be 1 to 63 of a-z, 0-9, '-' and '.', no sign at either end")
         return value
 
-    @field_validator("labels")
+    @field_validator("labels", "annotations")
     @classmethod
-    def _check_labels(cls, value: dict[str, str]) -> dict[str, str]:
+    def _check_names(cls, value: dict[str, str], info: Any) -> dict[str, str]:
         if any(key.startswith("tiphys.dev/") for key in value):
-            raise ValueError("labels of tiphys.dev/ are the server's own")
+            raise ValueError(f"{info.field_name} of tiphys.dev/ are the server's own")
         return value
 
     @field_validator("estimated_cpu", "estimated_memory")
@@ -110,9 +113,9 @@ class Submit(Strict):
             raise ValueError(str(error)) from None
         return value
 
-    def priority_number(self) -> int:
+    def priority_number(self) -> int | None:
         """Give the priority as a number."""
-        return self.priority if isinstance(self.priority, int) else PRIORITY_CLASSES[self.priority]
+        return PRIORITY_CLASSES[self.priority] if isinstance(self.priority, str) else self.priority
 
 
 class Stop(Strict):

@@ -18,7 +18,7 @@ from tiphys.api.document import answers, routes, takes
 from tiphys.api.envelope import answer, instant
 from tiphys.api.problems import RequestError, problem_json
 from tiphys.api.shapes import Bar, Envelope, Event, Graph, Report, Why
-from tiphys.api.view import duration, status_of, summary, type_of
+from tiphys.api.view import duration, kind_of, kinds_of, status_of, summary, type_of
 from tiphys.engine.node import Node
 from tiphys.errors import NotFoundError
 from tiphys.ports import LOCAL
@@ -287,11 +287,12 @@ def get_timeline(context: Context, who: Who, workflow_id: str) -> Response:
     """Give when each node was queued, started and ended."""
     row = find_workflow(context, who, workflow_id, Role.VIEWER)
     now = context.host.clock.now()
+    kinds = kinds_of(row.spec)
     bars = [
         {
             "id": node.id,
             "name": node.display_name or node.name,
-            "type": type_of(node, None),
+            "type": kind_of(node, kinds),
             "status": status_of(node.phase),
             "queued_at": instant(node.ours.queued_at),
             "start_time": instant(node.ours.began_at or node.started_at),

@@ -174,7 +174,10 @@ async def _stream(
     reader: LogReader | ArchivedLog | None = None
     while True:
         # The state first: what is written before the end is then read after it.
-        node = decode_node((await run_in_threadpool(store.node, uid, node_id)).body)
+        try:
+            node = decode_node((await run_in_threadpool(store.node, uid, node_id)).body)
+        except NotFoundError:
+            return  # It was removed while somebody read on.
         final = node.ended or not follow
         if reader is None and node.ours.attempt:
             folder = place.folder(node)

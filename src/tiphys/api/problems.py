@@ -68,7 +68,10 @@ _HIDDEN = {
 }
 _NOWHERE: Mapping[str, Any] = {"path": "", "line": None, "column": None}
 """What an error says that is in no line of a text."""
-_RETRY_AFTER = {429: "1", 503: "2", 507: "10"}
+_TOLD = {"stale": "conflict"}
+"""Codes that only the Argo Server's API tells apart."""
+RETRY_AFTER = {429: "1", 503: "2", 507: "10"}
+"""Seconds, by status."""
 
 # google.rpc.Code, as the Argo Server's gateway answers.
 _GRPC = {
@@ -130,7 +133,7 @@ def problem_response(error: TiphysError, request_id: str, path: str = "") -> Res
     """Give the answer to a request that failed."""
     code, status = code_of(error), status_of(error)
     message, detail, errors = _words(error, code)
-    headers = {"Retry-After": _RETRY_AFTER[status]} if status in _RETRY_AFTER else {}
+    headers = {"Retry-After": RETRY_AFTER[status]} if status in RETRY_AFTER else {}
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="tiphys"'
     if path.startswith("/argo/"):
@@ -139,7 +142,12 @@ def problem_response(error: TiphysError, request_id: str, path: str = "") -> Res
         body = {
             "success": False,
             "message": message,
-            "error": {"code": code, "detail": detail, "errors": errors, "request_id": request_id},
+            "error": {
+                "code": _TOLD.get(code, code),
+                "detail": detail,
+                "errors": errors,
+                "request_id": request_id,
+            },
         }
     return Response(
         msgspec.json.encode(body), status, headers=headers, media_type="application/json"

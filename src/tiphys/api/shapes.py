@@ -188,6 +188,7 @@ class Workflow(Summary):
     estimated_end_time: datetime | None
     cpu_used: float = Field(description="CPU seconds of all nodes.")
     memory_used: int = Field(description="The most that one task used, in bytes.")
+    parameters: dict[str, str | None] = Field(description="What it was given.")
     nodes: list[Node] = Field(description="The first 1,000.")
     nodes_total: int
     flow: Flow | None = Field(description="Of a JobFlow or a Volcano Job.")

@@ -12,9 +12,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tiphys.core.origin import origin_of
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
-from tiphys.ports import GangChanged
+from tiphys.ports import GANG_GONE, GangChanged
 from tiphys.scheduling import Scheduler
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.plan import Plan
@@ -40,6 +41,8 @@ class StateLog:
         self._phases: dict[str, str] = {}
         self._nodes: dict[str, dict[str, str]] = {}
         self._gangs: frozenset[str] = frozenset()
+        self._ganged: dict[str, dict[str, str]] = {}
+        """Whose the gangs of Volcano are: one may outlive its run."""
         self._tree = scheduler.queues
 
     # --- as a watcher -------------------------------------------------------------------------
@@ -81,9 +84,12 @@ class StateLog:
 
     def ganged(self, change: GangChanged, run: Run | None) -> None:
         """Tell what Volcano says of a gang."""
-        named = _named(run) if run is not None else {"workflow_id": change.workflow_uid}
-        named |= {"queue": change.queue, "gang": change.gang, "size": str(change.size)}
-        _say("gang changed", **named, was=change.was, phase=change.phase, why=change.why)
+        known = self._ganged.pop(change.gang, {"workflow_id": change.workflow_uid})
+        named = _named(run) if run is not None else known
+        if change.phase != GANG_GONE:
+            self._ganged[change.gang] = named
+        fields = {**named, "queue": change.queue, "gang": change.gang, "size": str(change.size)}
+        _say("gang changed", **fields, was=change.was, phase=change.phase, why=change.why)
 
     def turned(self, commit: float, turn: float) -> None:
         """Look for gangs and queues that are not as they were."""
@@ -106,6 +112,7 @@ def _named(run: Run) -> dict[str, str]:
         "workflow_id": run.uid,
         "project": run.namespace,
         "queue": queue_of(run.labels, run.annotations),
+        **origin_of(run.annotations),
     }
 
 

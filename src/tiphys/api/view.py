@@ -133,6 +133,9 @@ class NodeViews:
         self._rows = rows
         self._templates = {each.name: each for each in spec.templates} if spec else {}
         self._now = now
+        given = spec.arguments.parameters if spec else ()
+        self.parameters = {each.name: each.value for each in given}
+        """What the workflow was given."""
         self._names: dict[str, str] = {}
         self._children: dict[str, list[str]] = {}
         self.cpu_used, self.memory_used = 0.0, 0
@@ -208,8 +211,8 @@ class NodeViews:
         return [each for each in below if self._names[each].startswith(f"{node.name}(")]
 
 
-def brief(node: Node) -> dict[str, Any]:
-    """Give a node as streams of changes show it."""
+def brief(node: Node, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """Give a node as streams of changes show it; ``kinds`` are those of ``kinds_of``."""
     return {
         "id": node.id,
         "name": node.name,
@@ -218,7 +221,7 @@ def brief(node: Node) -> dict[str, Any]:
         "phase": str(node.phase),
         "progress": percent(node.progress, node.phase),
         "message": node.message,
-        "type": type_of(node, None),
+        "type": kind_of(node, kinds),
         "template": node.template_name or None,
         "boundary_id": node.boundary_id or None,
         "dependencies": list(node.ours.parents),
@@ -254,9 +257,27 @@ def _requests(template: model.Template | None) -> Mapping[str, int]:
 
 
 def type_of(node: Node, template: model.Template | None) -> str:
-    if node.type is not NodeType.POD or template is None:
-        kind = "container" if node.type is NodeType.POD else str(node.type)
-        return _TYPES.get(kind, kind.lower())
+    """Give the type of a node; a pod is what its template says."""
+    return kind_of(node, {node.template_name: _pod_kind(template)} if template else {})
+
+
+def kind_of(node: Node, kinds: Mapping[str, str]) -> str:
+    """Give the type of a node; a pod is what ``kinds`` says of its template."""
+    if node.type is NodeType.POD:
+        return kinds.get(node.template_name, "container")
+    return _TYPES.get(str(node.type), str(node.type).lower())
+
+
+def kinds_of(spec: bytes) -> dict[str, str]:
+    """Read what the pods of each template of a stored spec are; nothing of a damaged one."""
+    try:
+        templates = msgspec.json.decode(spec, type=model.WorkflowSpec).templates
+    except msgspec.MsgspecError:
+        return {}
+    return {each.name: _pod_kind(each) for each in templates}
+
+
+def _pod_kind(template: model.Template) -> str:
     kinds = ("script", "resource", "data", "container_set")
     found = next((kind for kind in kinds if getattr(template, kind) is not None), "container")
     return found.replace("_", "-")

@@ -71,7 +71,7 @@ async def submit(
         taken = await context.intake.submit(order)
     else:
         key = hashlib.sha256(f"{project}\0{idempotency_key}".encode()).hexdigest()[:40]
-        digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
+        digest = hashlib.sha256(body.model_dump_json(exclude_defaults=True).encode()).hexdigest()
         taken = await context.intake.submit_once(order, key, digest)
     row = taken.row
     if taken.new:
@@ -96,7 +96,8 @@ async def _queue(context: ApiContext, key: str | None, scheduler: str | None) ->
 
 
 def _order(body: Submit, who: Identity, project: str, queue: str) -> Order:
-    annotations = {CREATED_BY: who.name, DESCRIPTION: body.description, QUEUE: queue}
+    own = {CREATED_BY: who.name, DESCRIPTION: body.description, QUEUE: queue}
+    annotations = {**body.annotations, **own}
     annotations["tiphys.dev/estimated-cpu"] = body.estimated_cpu or ""
     annotations["tiphys.dev/estimated-memory"] = body.estimated_memory or ""
     labels = dict(body.labels)
@@ -212,6 +213,7 @@ def whole(context: ApiContext, row: WorkflowRow) -> dict[str, Any]:
     shown = details(row, estimate, views, context.host.clock.now())
     return {
         **shown,
+        "parameters": views.parameters,
         "nodes": views.page(1, MAX_NODES),
         "nodes_total": views.total,
         "flow": _flow(context, row),

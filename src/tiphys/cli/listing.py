@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _PHASES = ("Pending", "Running", "Succeeded", "Failed", "Error")
 _FIELDS = (
-    "metadata,items.metadata,items.spec.priority,items.spec.suspend,items.status.phase,"
+    "metadata,items.metadata,items.spec.priority,items.spec.podPriorityClassName,"
+    "items.spec.suspend,items.status.phase,"
     "items.status.message,items.status.progress,items.status.startedAt,items.status.finishedAt"
 )
 _FORMS = click.Choice(["json", "yaml", "wide", "name"])

@@ -110,7 +110,7 @@ class Remote:
             project,
             raw.decode("utf-8", "replace"),
             parameters=overrides.get("parameters"),
-            priority=overrides["priority"] if overrides.get("priority") is not None else "normal",
+            priority=overrides.get("priority"),
             generate_name=generated,
             labels=labels,
             scheduler=scheduler,

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from tiphys.core.jobname import job_name
+from tiphys.core.priority import effective_priority
 from tiphys.engine.node import Node, NodeType, Ours, Phase
 from tiphys.spec import model
 from tiphys.store import WorkflowRow
@@ -33,7 +34,9 @@ def row_of(found: Objects) -> WorkflowRow:
         created_at=created or 0.0,
         started_at=_seconds(status.get("startedAt")),
         finished_at=_seconds(status.get("finishedAt")),
-        priority=spec.get("priority") or 0,
+        priority=effective_priority(
+            spec.get("priority"), meta.get("labels") or {}, spec.get("podPriorityClassName") or ""
+        ),
         progress=status.get("progress") or "",
         labels=meta.get("labels") or {},
         annotations=meta.get("annotations") or {},

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -36,6 +37,13 @@ def _query(path: str, values: Mapping[str, Any]) -> str:
     return f"{path}?{urlencode(given, doseq=True)}" if given else path
 
 
+def _moment(at: datetime | None) -> str:
+    """Write an instant for a query; one without a zone is in UTC, as everywhere here."""
+    if at is None:
+        return ""
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
+
+
 def _at(workflow: str, *more: str) -> str:
     return "/".join(["/workflows", *(quote(part, safe="") for part in (workflow, *more))])
 
@@ -49,29 +57,35 @@ def submit(  # noqa: PLR0913 - the fields of a submission
     text: str,
     *,
     parameters: Mapping[str, str] | None = None,
-    priority: int | str = "normal",
+    priority: int | str | None = None,
     queue: str = "",
     scheduler: str = "",
     description: str = "",
+    estimated_cpu: str = "",
+    estimated_memory: str = "",
     idempotency_key: str = "",
     generate_name: bool = False,
     labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
     entrypoint: str = "",
 ) -> Call[model.Submitted]:
-    """Submit a workflow."""
+    """Submit a workflow; without a priority, with the one that its text names."""
     body: dict[str, Any] = {
         "name": name,
         "project_id": project,
         "workflow_yaml": text,
         "parameters": dict(parameters or {}),
-        "priority": priority,
         "description": description,
+        **({} if priority is None else {"priority": priority}),
     }
     more = {
+        "estimated_cpu": estimated_cpu,
+        "estimated_memory": estimated_memory,
         "queue_id": queue,
         "scheduler": scheduler,
         "generate_name": generate_name,
         "labels": dict(labels or {}),
+        "annotations": dict(annotations or {}),
         "entrypoint": entrypoint,
     }
     body |= {name: value for name, value in more.items() if value}
@@ -79,11 +93,15 @@ def submit(  # noqa: PLR0913 - the fields of a submission
     return Call("POST", "/workflows", model.Submitted, body, headers)
 
 
-def list_workflows(
+def list_workflows(  # noqa: PLR0913 - the filters of the list
     *,
     project: str = "",
     statuses: Sequence[str] = (),
+    scheduler: str = "",
+    queue: str = "",
     name: str = "",
+    created_after: datetime | None = None,
+    created_before: datetime | None = None,
     sort: str = "",
     page: int = 1,
     limit: int = 20,
@@ -92,7 +110,11 @@ def list_workflows(
     values = {
         "project_id": project,
         "status": tuple(statuses),
+        "scheduler": scheduler,
+        "queue_id": queue,
         "name": name,
+        "created_after": _moment(created_after),
+        "created_before": _moment(created_before),
         "sort": sort,
         "page": page,
         "limit": limit,

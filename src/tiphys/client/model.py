@@ -84,6 +84,7 @@ class Workflow(Summary, frozen=True, kw_only=True):
     estimated_end_time: datetime | None = None
     cpu_used: float = 0.0
     memory_used: int = 0
+    parameters: dict[str, str | None] = {}
     nodes: list[Node] = []
     nodes_total: int = 0
     flow: dict[str, Any] | None = None

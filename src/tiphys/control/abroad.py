@@ -18,6 +18,7 @@ from tiphys.engine.run import Run
 from tiphys.ports import (
     Dispatch,
     Dispatcher,
+    GangChanged,
     Instruction,
     Mirrored,
     is_dispatched,
@@ -133,14 +134,17 @@ class Abroad:
         self._make = make
         self._dispatchers: dict[str, Dispatcher] = {}
         self._ring: Callable[[], None] = lambda: None
+        self._take: Callable[[Sequence[GangChanged]], None] = lambda _: None
         self._news: deque[Mirrored] = deque()
         self._orders: list[Dispatch | Instruction] = []
         self.cleared: Callable[[Mirrored], None] = lambda _: None
         """Hears what became of orders to remove something."""
 
-    async def open(self, ring: Callable[[], None]) -> None:
-        """Remember how to wake the loop."""
-        self._ring = ring
+    async def open(
+        self, ring: Callable[[], None], take: Callable[[Sequence[GangChanged]], None]
+    ) -> None:
+        """Remember how to wake the loop, and who hears of gangs."""
+        self._ring, self._take = ring, take
 
     def takes(self, run: Run, event: ev.Event) -> bool:
         """Take an event of a run that is driven elsewhere; others are not ours."""
@@ -187,7 +191,9 @@ class Abroad:
 
     def _hear(self, news: Sequence[Mirrored]) -> None:
         for each in news:
-            if each.cleared is None:
+            if each.gang is not None:
+                self._take([each.gang])
+            elif each.cleared is None:
                 self._news.append(each)
             else:
                 self.cleared(each)

@@ -96,7 +96,7 @@ class Control:
     async def open(self) -> None:
         """Get the runtime ready."""
         await self._runtime.open(self._take_results)
-        await self._abroad.open(self._bell.set)
+        await self._abroad.open(self._bell.set, self._take_results)
 
     def add(self, run: Run) -> None:
         """Take a run in; its events follow."""

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from tiphys.control.task import priority_of
 from tiphys.engine import command as cm
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
@@ -283,7 +284,7 @@ def row_of(
         name=run.name,
         namespace=run.namespace,
         created_at=run.created_at,
-        priority=run.spec.priority or 0,
+        priority=priority_of(run),
         queue=queue_of(run.labels, run.annotations),
         labels=dict(run.labels),
         annotations=dict(run.annotations),

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from tiphys.core.priority import effective_priority
 from tiphys.core.quantity import bytes_of, cpu_millis
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType
@@ -97,6 +98,12 @@ def _queue(run: Run, template: model.Template) -> str:
 def scheduler_of(run: Run) -> str:
     """Say where the nodes of a run are to run."""
     return run.workflow.metadata.labels.get(SCHEDULER_LABEL) or LOCAL
+
+
+def priority_of(run: Run) -> int:
+    """Give the priority of a run; one that says nothing is like any other."""
+    number, named = run.spec.priority, run.spec.pod_priority_class_name
+    return effective_priority(number, run.labels, named, run.library.priority_classes)
 
 
 def _pod_fields(spec: model.WorkflowSpec) -> dict[str, Any]:
@@ -203,7 +210,7 @@ def make_work(
     work = Work(
         id=WorkId(attempt_id(run, command.attempt)),
         requests=requests,
-        priority=run.spec.priority if run.spec.priority is not None else 10,
+        priority=priority_of(run),
         workflow=run.uid,
         created_at=run.nodes[command.node].ours.queued_at or now,
         workflow_created_at=run.created_at,

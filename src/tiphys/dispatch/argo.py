@@ -7,8 +7,7 @@ again. Stop, terminate, suspend and resume go through Argo's own fields.
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,9 +20,9 @@ from tiphys.dispatch.mirror import Mirror, nodes_of
 from tiphys.engine.node import NodeType, Phase
 from tiphys.errors import ClusterError, TiphysError
 from tiphys.executor.clock import now
-from tiphys.kube.access import find_access
 from tiphys.kube.client import FOREVER, Client
-from tiphys.kube.remark import Try, going_on, tell_defect
+from tiphys.kube.link import Link
+from tiphys.kube.remark import Try, going_on
 from tiphys.kube.watch import Changed, Gone, Listed, watch
 from tiphys.ports import Dispatch, Instruction, Mirrored, MirrorSink
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
@@ -64,12 +63,10 @@ class ArgoDispatcher:
     def __init__(self, data: Path, config: KubernetesConfig) -> None:
         self._data, self._config = data, config
         self._sink: MirrorSink = lambda _: None
-        self._client: Client | None = None
+        self._link = Link(kubeconfig=config.kubeconfig, context=config.context)
+        self._spawn = self._link.spawn
         self._entries: dict[str, _Entry] = {}
         self._watched: set[str] = set()
-        self._jobs: set[asyncio.Task[None]] = set()
-        self._orders: set[asyncio.Task[None]] = set()
-        self._closed = False
 
     async def open(self, sink: MirrorSink) -> None:
         """Remember who listens; the cluster is asked for when there is something for it."""
@@ -86,25 +83,18 @@ class ArgoDispatcher:
     async def instruct(self, instructions: Sequence[Instruction]) -> None:
         """Change Argo's fields."""
         for each in instructions:
-            self._orders.add(self._spawn(self._instruct(each)))
+            # Whoever asked for it is told that it is done.
+            self._spawn(self._instruct(each), owed=True)
 
     async def close(self) -> None:
         """Hang up; Argo goes on."""
-        self._closed = True
-        if self._orders:
-            # Whoever asked for these was told that it is done.
-            await asyncio.wait(self._orders, timeout=_PAUSE)
-        for job in self._jobs:
-            job.cancel()
-        await asyncio.gather(*self._jobs, return_exceptions=True)
-        if self._client is not None:
-            await self._client.close()
+        await self._link.close(_PAUSE)
 
     # --- making -----------------------------------------------------------------------------
 
     async def _make(self, entry: _Entry) -> None:
         try:
-            client = self._connect()
+            client = self._link.client
             found = await self._create(client, entry)
         except (TiphysError, OSError) as error:
             self._give_up(entry, str(error))
@@ -157,7 +147,7 @@ class ArgoDispatcher:
 
     async def _follow(self, client: Client, namespace: str) -> None:
         selector = f"{OWNER}={owner_of(self._data)}"
-        while not self._closed:
+        while not self._link.closed:
             with suppress(ClusterError):
                 async for news in watch(client, _collection(namespace), selector=selector):
                     with going_on(f"news of {_collection(namespace)}"):
@@ -205,7 +195,6 @@ class ArgoDispatcher:
             self._sink([news])
 
     def _copy_log(self, entry: _Entry, node: str, name: str, template: str, *, over: bool) -> None:
-        assert self._client is not None
         copy = entry.logs.get(node)
         if copy is None:
             number = entry.mirror.attempts[node]
@@ -213,7 +202,7 @@ class ArgoDispatcher:
             folder.mkdir(parents=True, exist_ok=True)
             pod = pod_name(entry.order.name, name, template, node)
             path = f"/api/v1/namespaces/{entry.namespace}/pods/{pod}"
-            copy = entry.logs[node] = LogCopy(self._client, path, MAIN, folder, LOG_CAP)
+            copy = entry.logs[node] = LogCopy(self._link.client, path, MAIN, folder, LOG_CAP)
             copy.task = self._spawn(copy.run())
         copy.over = over
 
@@ -234,7 +223,7 @@ class ArgoDispatcher:
         if entry is not None:
             await entry.made.wait()
         with Try(given.verb, f"Workflow {path}"):
-            client = self._connect()
+            client = self._link.client
             if given.verb == "resume":
                 found = await client.get(path, patience=FOREVER)
                 status = found.get("status") or {}
@@ -246,23 +235,6 @@ class ArgoDispatcher:
                 if nodes:
                     change = {**change, "status": {"nodes": nodes}}
             await client.patch(path, change, patience=FOREVER)
-
-    # --- the rest ---------------------------------------------------------------------------
-
-    def _connect(self) -> Client:
-        if self._client is None:
-            given = self._config
-            access = find_access(os.environ, kubeconfig=given.kubeconfig, context=given.context)
-            self._client = Client(access)
-        return self._client
-
-    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(job)
-        self._jobs.add(task)
-        task.add_done_callback(self._jobs.discard)
-        task.add_done_callback(self._orders.discard)
-        task.add_done_callback(tell_defect)
-        return task
 
 
 def _collection(namespace: str) -> str:

@@ -9,35 +9,42 @@ alone, and its Jobs are terminated by commands. Deleting a flow deletes everythi
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from tiphys.dispatch.volcano_making import Maker, deleted
 from tiphys.dispatch.volcano_mirror import FlowMirror, is_over
-from tiphys.dispatch.volcano_object import drops_jobs, flows_path
+from tiphys.dispatch.volcano_object import OF_FLOW, drops_jobs, flows_path
 from tiphys.engine.event import JobSeen
 from tiphys.engine.node import Node, Phase
 from tiphys.errors import ClusterError, TiphysError
 from tiphys.executor.clock import now
-from tiphys.kube.access import find_access
 from tiphys.kube.client import FOREVER, MERGE, Client
-from tiphys.kube.remark import Try, tell_defect
-from tiphys.ports import Dispatch, Instruction, Mirrored, MirrorSink
+from tiphys.kube.link import Link
+from tiphys.kube.remark import Try
+from tiphys.ports import (
+    GANG_GONE,
+    Dispatch,
+    GangChanged,
+    Instruction,
+    Mirrored,
+    MirrorSink,
+    RuntimeEvent,
+)
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
+from tiphys.runtimes.kubernetes_gangs import Gangs
 from tiphys.runtimes.kubernetes_job import owner_of
 from tiphys.runtimes.volcano_crew import Crew
 from tiphys.runtimes.volcano_lookout import VolcanoLookout, is_of
-from tiphys.runtimes.volcano_object import JOB_NAME, WORKFLOW_ID, vcjobs_path
+from tiphys.runtimes.volcano_object import JOB_NAME, WORKFLOW_ID, job_of_group, vcjobs_path
 from tiphys.runtimes.volcano_order import order as order_job
 
 Json = dict[str, Any]
-T = TypeVar("T")
 LOG_CAP = 256 * 1024 * 1024
 LAST_WORDS = 5.0
 QUIET = 15.0
@@ -88,14 +95,15 @@ class VolcanoDispatcher:
     def __init__(self, data: Path, config: KubernetesConfig) -> None:
         self._data, self._config = data, config
         self._sink: MirrorSink = lambda _: None
-        self._client: Client | None = None
+        self._link = Link(kubeconfig=config.kubeconfig, context=config.context)
+        self._spawn = self._link.spawn
         self._lookout: VolcanoLookout | None = None
+        self._gangs: Gangs | None = None
+        self._groups: dict[str, str] = {}
+        """Whose the PodGroups are that we have heard of; one may outlive its flow."""
         self._entries: dict[str, _Entry] = {}
         self._making = asyncio.Lock()
         """Flows share templates: one after another."""
-        self._jobs: set[asyncio.Task[Any]] = set()
-        self._orders: set[asyncio.Task[Any]] = set()
-        self._closed = False
 
     # --- ports.Dispatcher -------------------------------------------------------------------
 
@@ -122,21 +130,13 @@ class VolcanoDispatcher:
         """Stop flows, or remove what was made for them."""
         for each in instructions:
             if each.verb == "delete":
-                self._orders.add(self._spawn(self._remove(each)))
+                self._spawn(self._remove(each), owed=True)
             elif each.verb in ("stop", "terminate"):
-                self._orders.add(self._spawn(self._stop(each)))
+                self._spawn(self._stop(each), owed=True)
 
     async def close(self) -> None:
         """Hang up; Volcano goes on."""
-        self._closed = True
-        if self._orders:
-            # Whoever asked for these was told that it is done.
-            await asyncio.wait(self._orders, timeout=LAST_WORDS)
-        for job in self._jobs:
-            job.cancel()
-        await asyncio.gather(*self._jobs, return_exceptions=True)
-        if self._client is not None:
-            await self._client.close()
+        await self._link.close(LAST_WORDS)
 
     # --- making -----------------------------------------------------------------------------
 
@@ -144,6 +144,8 @@ class VolcanoDispatcher:
         try:
             client, lookout = self._connect()
             await lookout.watch(entry.namespace)
+            assert self._gangs is not None
+            self._gangs.watch(entry.namespace)
             async with self._making:
                 maker = Maker(client, entry.namespace, owner_of(self._data), self._config.policy)
                 # What is to end is not begun any more, only found.
@@ -175,7 +177,7 @@ class VolcanoDispatcher:
         )
 
     def _give_up(self, entry: _Entry, message: str, phase: str = "Error") -> None:
-        if self._entries.pop(entry.order.uid, None) is not None and not self._closed:
+        if self._entries.pop(entry.order.uid, None) is not None and not self._link.closed:
             self._sink([_ended(entry.order.uid, message, phase)])
 
     # --- following --------------------------------------------------------------------------
@@ -214,7 +216,7 @@ class VolcanoDispatcher:
             for pod in self._lookout.pods_of(entry.namespace, job):
                 crew.take_pod(pod, gone=False)
             if entry.stopping:
-                self._orders.add(self._spawn(self._terminate(crew)))
+                self._spawn(self._terminate(crew), owed=True)
         self._show(entry, step)
 
     def _take_pod(self, namespace: str, pod: Json, gone: bool) -> None:
@@ -227,13 +229,29 @@ class VolcanoDispatcher:
                 self._show(entry, step)
                 self._look(entry)
 
+    def _members(self, namespace: str, group: str) -> tuple[()] | None:
+        """Tell whether a PodGroup is of a flow of ours; its tasks are no attempts of an engine."""
+        job = job_of_group(group)
+        for uid, entry in self._entries.items():
+            if entry.namespace == namespace and entry.step_of(job):
+                self._groups[group] = uid
+        return () if group in self._groups else None
+
+    def _take_gangs(self, changes: Sequence[RuntimeEvent]) -> None:
+        for each in changes:
+            assert isinstance(each, GangChanged)
+            uid = self._groups[each.gang]
+            if each.phase == GANG_GONE:
+                del self._groups[each.gang]
+            change = msgspec.structs.replace(each, workflow_uid=uid)
+            self._sink([Mirrored(uid=uid, at=each.at, phase="", gang=change)])
+
     def _show(self, entry: _Entry, step: str) -> None:
-        if self._closed or entry.order.uid not in self._entries:
+        if self._link.closed or entry.order.uid not in self._entries:
             return
-        assert self._client is not None
         crew = entry.crews[step]
         if not crew.gone:
-            crew.copy_logs(self._client, LOG_CAP, self._spawn)
+            crew.copy_logs(self._link.client, LOG_CAP, self._spawn)
         self._tell(entry, self._nodes(entry, step))
 
     def _nodes(self, entry: _Entry, step: str) -> list[Node]:
@@ -261,7 +279,7 @@ class VolcanoDispatcher:
     # --- the end ----------------------------------------------------------------------------
 
     def _look(self, entry: _Entry) -> None:
-        if self._closed or entry.concluding or entry.order.uid not in self._entries:
+        if self._link.closed or entry.concluding or entry.order.uid not in self._entries:
             return
         if entry.flow is None:
             return
@@ -269,7 +287,7 @@ class VolcanoDispatcher:
         if lost:
             # Upstream makes it again: what has begun must not begin a second time unseen.
             self._give_up(entry, f"the Job {lost[0].name} was deleted from the cluster")
-            self._orders.add(self._spawn(self._halt(entry)))
+            self._spawn(self._halt(entry), owed=True)
         elif entry.is_over():
             entry.concluding = True
             self._spawn(self._conclude(entry))
@@ -285,9 +303,9 @@ class VolcanoDispatcher:
         self._entries.pop(entry.order.uid, None)
         self._sink([end])
         if end.phase == Phase.SUCCEEDED:
-            self._orders.add(self._spawn(self._round_off(entry)))
+            self._spawn(self._round_off(entry), owed=True)
         elif entry.stopping:
-            self._orders.add(self._spawn(self._mark(entry, "Failed")))
+            self._spawn(self._mark(entry, "Failed"), owed=True)
 
     def _end(self, entry: _Entry) -> Mirrored:
         """Give how a flow ended."""
@@ -312,18 +330,17 @@ class VolcanoDispatcher:
         It goes from Pending to Running to Succeed by one event of a Job each, and nothing wakes it
         where the last event came too early. So a Job is touched until it has got there.
         """
-        assert self._client is not None
         path = f"{flows_path(entry.namespace)}/{entry.order.name}"
         job = f"{vcjobs_path(entry.namespace)}/{next(iter(entry.crews.values())).name}"
         with suppress(ClusterError):
             if drops_jobs(entry.order):
-                await self._client.patch(path, {"spec": {"jobRetainPolicy": "delete"}})
+                await self._link.client.patch(path, {"spec": {"jobRetainPolicy": "delete"}})
             for number in range(10):
-                flow = await self._client.get(path)
+                flow = await self._link.client.get(path)
                 if ((flow.get("status") or {}).get("state") or {}).get("phase") == "Succeed":
                     return
                 note = {"tiphys.dev/touched": str(number)}
-                await self._client.patch(job, {"metadata": {"annotations": note}})
+                await self._link.client.patch(job, {"metadata": {"annotations": note}})
                 await asyncio.sleep(0.5)
 
     # --- instructing ------------------------------------------------------------------------
@@ -380,23 +397,14 @@ class VolcanoDispatcher:
     # --- the rest ---------------------------------------------------------------------------
 
     def _connect(self) -> tuple[Client, VolcanoLookout]:
-        if self._client is None or self._lookout is None:
-            given = self._config
-            access = find_access(os.environ, kubeconfig=given.kubeconfig, context=given.context)
-            self._client = Client(access)
+        client = self._link.client
+        if self._lookout is None:
             flows = (flows_path, WORKFLOW_ID, self._take_flow)
             self._lookout = VolcanoLookout(
-                self._client, self._spawn, self._take_job, self._take_pod, [flows]
+                client, self._spawn, self._take_job, self._take_pod, [flows]
             )
-        return self._client, self._lookout
-
-    def _spawn(self, job: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = asyncio.get_running_loop().create_task(job)
-        self._jobs.add(task)
-        task.add_done_callback(self._jobs.discard)
-        task.add_done_callback(self._orders.discard)
-        task.add_done_callback(tell_defect)
-        return task
+            self._gangs = Gangs(client, OF_FLOW, self._take_gangs, self._spawn, self._members)
+        return client, self._lookout
 
 
 def _ended(uid: str, message: str, phase: str = "Error") -> Mirrored:

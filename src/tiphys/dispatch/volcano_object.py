@@ -18,6 +18,8 @@ from tiphys.spec.mark import MANIFEST
 from tiphys.spec.model.volcano import FLOW_VERSION
 
 Json = dict[str, Any]
+OF_FLOW = "volcano.sh/createdByJobFlow"
+"""The label that Volcano puts on a flow's Jobs, and so on their PodGroups."""
 _NEVER_SENT = ("resourceVersion", "uid", "creationTimestamp", "managedFields", "selfLink")
 
 

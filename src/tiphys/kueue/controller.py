@@ -201,9 +201,9 @@ class KueueController:
         except* Exception as errors:
             # One workflow that makes no sense must not stop the others; its next change is heard.
             self._complain(key, errors)
-        finally:
-            self._busy.discard(key)
-            self._wake()
+        # Not where we are cancelled, as one who leads no more is: then nothing may begin.
+        self._busy.discard(key)
+        self._wake()
 
     def _complain(self, key: Key, errors: BaseExceptionGroup[BaseException]) -> None:
         for error in errors.exceptions:

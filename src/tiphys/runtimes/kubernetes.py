@@ -9,35 +9,32 @@ runtime does, in the same words.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from tiphys.errors import ClusterError, RuntimeFailure, TiphysError
 from tiphys.executor.clock import now
-from tiphys.executor.protocol import Ended
-from tiphys.kube.access import find_access
 from tiphys.kube.client import FOREVER, Client
-from tiphys.kube.remark import Try, tell_defect
+from tiphys.kube.link import Link
+from tiphys.kube.remark import Try
 from tiphys.ports import (
     AttemptId,
-    RuntimeEvent,
     Sink,
     Task,
     TaskEnded,
-    TaskReady,
     TaskStarted,
     TaskWaits,
 )
 from tiphys.runtimes import kubernetes_carrier as carrier
 from tiphys.runtimes import kubernetes_helper as helper
+from tiphys.runtimes import kubernetes_report as report
 from tiphys.runtimes import kubernetes_staging as staging
 from tiphys.runtimes import verdict
 from tiphys.runtimes.config import LocalConfig
@@ -60,9 +57,6 @@ from tiphys.runtimes.kubernetes_log import LogCopy
 from tiphys.runtimes.kubernetes_lookout import Lookout, jobs_path, pods_path
 from tiphys.runtimes.kubernetes_pod import (
     all_ended,
-    exit_of,
-    first_start,
-    start_problem,
     state_of,
     statuses,
 )
@@ -78,6 +72,7 @@ LAST_WORDS = 10.0
 """Seconds without any answer after which Jobs that have ended are left as they are."""
 FAREWELLS = 4
 """So many are let go at once: what is to start goes first."""
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _JOB_LABEL = "batch.kubernetes.io/job-name"
 _BACKGROUND = {"propagationPolicy": "Background"}
 T = TypeVar("T")
@@ -101,7 +96,10 @@ class KubernetesRuntime:
         self._local = local
         self._artifacts = artifacts
         self._sink: Sink = lambda events: None
-        self._client: Client | None = None
+        self._link = Link(
+            kubeconfig=config.kubeconfig, context=config.context, namespace=config.namespace
+        )
+        self._spawn = self._link.spawn
         self._lookout: Lookout | None = None
         self._clerk: Clerk | None = None
         self._gangs: Gangs | None = None
@@ -113,11 +111,10 @@ class KubernetesRuntime:
         """Reported and not yet on record."""
         self._lost: Counter[tuple[str, str]] = Counter()
         """How often a node's pod was taken away since we began."""
+        self._classes: set[str] = set()
+        """Priority classes that are there."""
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="pods")
-        self._jobs: set[asyncio.Task[None]] = set()
-        self._farewells: set[asyncio.Task[None]] = set()
         self._last = asyncio.Semaphore(FAREWELLS)
-        self._closed = False
 
     # --- ports.Runtime --------------------------------------------------------------------
 
@@ -130,7 +127,7 @@ class KubernetesRuntime:
         try:
             gangs = gangs_of(tasks)
         except RuntimeFailure as error:
-            self._sink([_failure(task, str(error)) for task in tasks])
+            self._sink([report.failure(task, str(error)) for task in tasks])
             return
         for task in tasks:
             if task.id in self._attempts or task.id in self._ended or task.id in self._actions:
@@ -171,23 +168,12 @@ class KubernetesRuntime:
             attempt = self._ended.pop(name, None)
             if attempt is not None:
                 self._by_job.pop((attempt.namespace, attempt.job_name), None)
-                self._farewells.add(self._spawn(self._let_go(attempt)))
+                # A Job that has ended would stay for ever if nobody gave it its time to live.
+                self._spawn(self._let_go(attempt), owed=True)
 
     async def close(self) -> None:
         """Hang up; Jobs keep running."""
-        self._closed = True
-        left = len(self._farewells)
-        while left:
-            # A Job that has ended would stay for ever if nobody gave it its time to live.
-            await asyncio.wait(set(self._farewells), timeout=LAST_WORDS)
-            if len(self._farewells) == left:
-                break
-            left = len(self._farewells)
-        for job in self._jobs:
-            job.cancel()
-        await asyncio.gather(*self._jobs, return_exceptions=True)
-        if self._client is not None:
-            await self._client.close()
+        await self._link.close(LAST_WORDS)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     # --- actions on objects ---------------------------------------------------------------
@@ -204,7 +190,7 @@ class KubernetesRuntime:
                 manifest = await self._in_thread(work)
                 end = await Action(client, task, clerk.namespace_of(task), manifest).run()
         except asyncio.CancelledError:
-            if self._closed:
+            if self._link.closed:
                 raise
             end, stopped = End("Failed", "stopped"), True
         except TimeoutError:
@@ -212,8 +198,8 @@ class KubernetesRuntime:
         except (TiphysError, OSError) as error:
             end = End("Error", str(error))
         del self._actions[task.id]
-        if not self._closed:
-            self._sink([_acted(task, end, stopped=stopped)])
+        if not self._link.closed:
+            self._sink([report.acted(task, end, stopped=stopped)])
 
     # --- before the start -----------------------------------------------------------------
 
@@ -235,10 +221,10 @@ class KubernetesRuntime:
             if attempt.job is None:
                 await self._make(client, clerk, attempt)
         except (TiphysError, OSError) as error:
-            self._finish(attempt, _failure(task, str(error)))
+            self._finish(attempt, report.failure(task, str(error)))
             return
         except Exception as error:  # A defect of ours must not leave a node running for ever.
-            self._finish(attempt, _failure(task, f"{type(error).__name__}: {error}"))
+            self._finish(attempt, report.failure(task, f"{type(error).__name__}: {error}"))
             return
         attempt.created = True
         if attempt.stopping:
@@ -247,11 +233,13 @@ class KubernetesRuntime:
 
     async def _make(self, client: Client, clerk: Clerk, attempt: PodAttempt) -> None:
         order = await self._in_thread(partial(staging.prepare, attempt, self._artifacts))
-        attempt.awaits_inputs = not order.files
+        attempt.awaits_inputs = not (order.files or order.is_plain)
         job = clerk.write(order)
-        check_pod(job["spec"]["template"]["spec"], attempt.namespace, self._config.policy)
+        pod = job["spec"]["template"]["spec"]
+        check_pod(pod, attempt.namespace, self._config.policy)
+        await self._check_class(client, pod.get("priorityClassName") or "")
         if attempt.stopping:
-            self._finish(attempt, _failure(attempt.task, verdict.NEVER_BEGAN, stopped=True))
+            self._finish(attempt, report.failure(attempt.task, verdict.NEVER_BEGAN, stopped=True))
             return
         await self._claim(client, attempt)
         if attempt.gang is not None:
@@ -265,6 +253,19 @@ class KubernetesRuntime:
             if error.status != 409:
                 raise
             attempt.job = await self._adopt(client, f"{collection}/{attempt.job_name}", job)
+
+    async def _check_class(self, client: Client, name: str) -> None:
+        """Refuse a class that the cluster does not have: the Job would wait for a pod for ever."""
+        if not name or name in self._classes:
+            return
+        try:
+            await client.get(f"{CLASSES}/{name}", patience=FOREVER)
+        except ClusterError as error:
+            if error.status == 404:
+                raise RuntimeFailure(f"no PriorityClass with name {name} was found") from error
+            if error.status != 403:  # Who may not look does without.
+                raise
+        self._classes.add(name)
 
     async def _claim(self, client: Client, attempt: PodAttempt) -> None:
         """Make the volumes that the workflow claims for itself; the first task does it."""
@@ -283,15 +284,14 @@ class KubernetesRuntime:
 
     async def _deliver(self, attempt: PodAttempt, pod: Json) -> None:
         """Carry inputs that are too large for a Job into its pod."""
-        assert self._client is not None
         packed = attempt.folder / staging.PACKED_INPUTS
         try:
             if not packed.exists():
                 await self._in_thread(partial(staging.prepare, attempt, self._artifacts))
-            await carrier.deliver(self._client, _path(attempt, pod), packed)
+            await carrier.deliver(self._link.client, _path(attempt, pod), packed)
         except (TiphysError, OSError) as error:
             await self._suspend(attempt)
-            self._finish(attempt, _failure(attempt.task, f"cannot bring the inputs: {error}"))
+            self._finish(attempt, report.failure(attempt.task, f"cannot bring the inputs: {error}"))
 
     # --- what happens on the cluster ------------------------------------------------------
 
@@ -316,7 +316,7 @@ class KubernetesRuntime:
         self._look(attempt)
 
     def _look(self, attempt: PodAttempt) -> None:
-        if self._closed or attempt.task.id not in self._attempts:
+        if self._link.closed or attempt.task.id not in self._attempts:
             return
         pod = attempt.pod
         if pod is not None:
@@ -329,10 +329,10 @@ class KubernetesRuntime:
                     self._spawn(self._deliver(attempt, pod))
                 case Step.START if pod is not None:
                     attempt.started = True
-                    self._sink([_started(attempt, pod)])
+                    self._sink([report.started(attempt, pod)])
                 case Step.READY if pod is not None:
                     attempt.ready = True
-                    self._sink([TaskReady(id=attempt.task.id, at=now(), ip=_address(pod))])
+                    self._sink([report.ready(attempt, pod)])
                 case Step.CONCLUDE:
                     attempt.concluding = True
                     self._spawn(self._conclude(attempt, pod))
@@ -345,7 +345,6 @@ class KubernetesRuntime:
             self._sink([TaskWaits(id=attempt.task.id, at=now(), reason=reason)])
 
     def _copy_logs(self, attempt: PodAttempt, pod: Json) -> None:
-        assert self._client is not None
         name = pod["metadata"]["name"]
         for status in statuses(pod):
             container, state = status["name"], status.get("state") or {}
@@ -355,14 +354,14 @@ class KubernetesRuntime:
             known = attempt.logs.get((name, container))
             if known is None:
                 path, cap = _path(attempt, pod), self._local.log_cap
-                copy = LogCopy(self._client, path, container, attempt.folder, cap)
+                copy = LogCopy(self._link.client, path, container, attempt.folder, cap)
                 known = attempt.logs[name, container] = (copy, self._spawn(copy.run()))
             known[0].over = bool(ended)
 
     # --- the end --------------------------------------------------------------------------
 
     async def _conclude(self, attempt: PodAttempt, pod: Json | None) -> None:
-        event = self._end_of(attempt, pod)
+        event = report.end_of(attempt, pod)
         if event.reason == "refused" or (pod is not None and attempt.is_blocked(pod)):
             await self._suspend(attempt)
         main = next((e for e in event.containers if e.name == MAIN and e.code is not None), None)
@@ -380,7 +379,9 @@ class KubernetesRuntime:
             problems = [str(error)]
         except Exception as error:  # As above.
             problems = [f"{type(error).__name__}: {error}"]
-        self._finish(attempt, self._once_more(attempt, _end(attempt, event, outputs, problems)))
+        self._finish(
+            attempt, self._once_more(attempt, report.ended(attempt, event, outputs, problems))
+        )
 
     def _once_more(self, attempt: PodAttempt, end: TaskEnded) -> TaskEnded:
         """Ask for another attempt where the pod was taken away and the template rules nothing."""
@@ -394,20 +395,8 @@ class KubernetesRuntime:
         why = f"{end.message}; started again ({self._lost[key]} of {most})"
         return msgspec.structs.replace(end, again=why)
 
-    def _end_of(self, attempt: PodAttempt, pod: Json | None) -> Ended:
-        """Give the end in the executor's words."""
-        runs = attempt.plan().attempt.containers
-        exits = tuple(exit_of(pod, run.name) for run in runs) if pod else ()
-        reason = attempt.reason()
-        message = attempt.lost_message() if reason == "lost" else ""
-        if pod is not None and (problem := start_problem(pod)):
-            reason, message = "refused", problem
-        at = max((e.finished_at for e in exits if e.finished_at), default=None) or now()
-        return Ended(attempt.task.id, at, exits, reason, message=message)
-
     async def _fetch(self, attempt: PodAttempt, pod: Json) -> bool:
         """Get the files that main left; tell whether there are any."""
-        assert self._client is not None
         state = state_of(pod, MAIN, "terminated") or {}
         word, data = helper.message_of(state.get("message") or "")
         packed = attempt.folder / staging.PACKED_OUTPUTS
@@ -415,7 +404,7 @@ class KubernetesRuntime:
             if word == helper.PACKED:
                 await self._in_thread(partial(packed.write_bytes, data))
             elif word == helper.FETCH:
-                await carrier.receive(self._client, _path(attempt, pod), packed)
+                await carrier.receive(self._link.client, _path(attempt, pod), packed)
             else:
                 return False
             place = attempt.folder / staging.OUTPUTS
@@ -425,7 +414,7 @@ class KubernetesRuntime:
             waits = state_of(pod, helper.WAIT, "running") is not None
             if waits and word != helper.PACKED:
                 with suppress(ClusterError):
-                    await carrier.release(self._client, _path(attempt, pod))
+                    await carrier.release(self._link.client, _path(attempt, pod))
 
     async def _finish_logs(self, attempt: PodAttempt) -> None:
         """Wait until all lines are here, but not for ever."""
@@ -438,16 +427,16 @@ class KubernetesRuntime:
                 task.cancel()
 
     def _finish(self, attempt: PodAttempt, end: TaskEnded) -> None:
-        if self._attempts.pop(attempt.task.id, None) is None or self._closed:
+        if self._attempts.pop(attempt.task.id, None) is None or self._link.closed:
             return
         attempt.concluding = True
         self._ended[attempt.task.id] = attempt
         self._sink([end])
 
     async def _let_go(self, attempt: PodAttempt) -> None:
-        if self._client is not None:  # Without a cluster nothing was made there.
+        if self._link.is_up:  # Without a cluster nothing was made there.
             async with self._last:
-                await self._clear_objects(self._client, attempt)
+                await self._clear_objects(self._link.client, attempt)
         with suppress(OSError):
             await self._in_thread(partial(staging.clear, attempt.folder))
 
@@ -481,10 +470,9 @@ class KubernetesRuntime:
         ]
 
     async def _suspend(self, attempt: PodAttempt) -> None:
-        assert self._client is not None
         path = f"{jobs_path(attempt.namespace)}/{attempt.job_name}"
         with Try("suspend", f"Job {attempt.namespace}/{attempt.job_name}") as tried:
-            await self._client.patch(path, {"spec": {"suspend": True}}, patience=FOREVER)
+            await self._link.client.patch(path, {"spec": {"suspend": True}}, patience=FOREVER)
         attempt.stopping &= tried.done  # Who was refused may ask again.
 
     async def _sweep(self, namespace: str, kept: set[AttemptId]) -> None:
@@ -505,32 +493,17 @@ class KubernetesRuntime:
     # --- the rest -------------------------------------------------------------------------
 
     async def _connect(self) -> tuple[Client, Clerk]:
-        if self._client is None or self._clerk is None:
-            given = self._config
-            access = find_access(
-                os.environ,
-                kubeconfig=given.kubeconfig,
-                context=given.context,
-                namespace=given.namespace,
-            )
-            self._client = Client(access)
-            self._clerk = Clerk(owner_of(self._data), given, self._local)
+        client = self._link.client
+        if self._clerk is None:
+            self._clerk = Clerk(owner_of(self._data), self._config, self._local)
             selector = f"{OWNER}={self._clerk.owner}"
             kinds = [(jobs_path, selector, self._take_job), (pods_path, selector, self._take_pod)]
-            self._lookout = Lookout(self._client, self._spawn, kinds)
-            self._gangs = Gangs(self._client, selector, self._sink, self._spawn, self._members)
-        return self._client, self._clerk
+            self._lookout = Lookout(client, self._spawn, kinds)
+            self._gangs = Gangs(client, selector, self._sink, self._spawn, self._members)
+        return client, self._clerk
 
     def _folder_of(self, task: Task) -> Path:
         return self._data / "attempts" / task.workflow_uid / task.id
-
-    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(job)
-        self._jobs.add(task)
-        task.add_done_callback(self._jobs.discard)
-        task.add_done_callback(self._farewells.discard)
-        task.add_done_callback(tell_defect)
-        return task
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -547,50 +520,3 @@ async def _ensure(client: Client, collection: str, thing: Json) -> None:
 
 def _path(attempt: PodAttempt, pod: Json) -> str:
     return f"{pods_path(attempt.namespace)}/{pod['metadata']['name']}"
-
-
-def _started(attempt: PodAttempt, pod: Json) -> RuntimeEvent:
-    at = first_start(pod, attempt.mains) or now()
-    host = str(pod["spec"].get("nodeName") or "")
-    return TaskStarted(id=attempt.task.id, at=at, host=host, ip=_address(pod))
-
-
-def _address(pod: Json) -> str:
-    return str((pod.get("status") or {}).get("podIP") or "")
-
-
-def _end(
-    attempt: PodAttempt, event: Ended, outputs: model.Outputs, problems: Sequence[str]
-) -> TaskEnded:
-    plan = attempt.plan()
-    phase, message = verdict.judge(plan.attempt, event)
-    if problems and phase == "Succeeded":
-        phase, message = "Error", f"wait: Error (exit code 64): {'; '.join(problems)}"
-    members = plan.task.template.container_set
-    names = [node.name for node in members.containers] if members is not None else []
-    return TaskEnded(
-        id=event.id,
-        at=event.at,
-        phase=phase,
-        message=message,
-        outputs=None if outputs == model.Outputs() else outputs,
-        containers=verdict.members(event, names),
-        lost=event.reason == "lost",
-        stopped=event.reason == "stopped",
-    )
-
-
-def _acted(task: Task, end: End, *, stopped: bool) -> TaskEnded:
-    return TaskEnded(
-        id=task.id,
-        at=now(),
-        phase=end.phase,
-        message=end.message,
-        outputs=end.outputs,
-        stopped=stopped,
-    )
-
-
-def _failure(task: Task, message: str, *, stopped: bool = False) -> TaskEnded:
-    phase = "Failed" if stopped else "Error"
-    return TaskEnded(id=task.id, at=now(), phase=phase, message=message, stopped=stopped)

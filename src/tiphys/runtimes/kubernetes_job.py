@@ -64,6 +64,17 @@ class Order:
         """Whether anything but the exit code is wanted of main."""
         return bool(self.wanted) or self.task.capture_result
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the task's command can run as it is: nothing is brought, awaited or collected.
+
+        Such a pod has no helper, which would be half of it: it starts sooner, and every write of it
+        costs the cluster less.
+        """
+        template = self.template
+        others = template.init_containers or template.sidecars
+        return not (template.container is None or others or self.inputs or self.collects)
+
 
 @dataclass(frozen=True, slots=True)
 class Clerk:
@@ -129,28 +140,37 @@ class Clerk:
 
     def _pod(self, order: Order) -> Json:
         task, template = order.task, order.template
-        shared = {"name": helper.VOLUME, "emptyDir": {}}
         mains = [self._main(order, *each) for each in members(template)]
-        sidecars = [{**_plain(each), "restartPolicy": "Always"} for each in template.sidecars]
         pod: Json = {
             **task.pod,
             **_pod_fields(template),
             "restartPolicy": "Never",
-            "initContainers": [
-                self._helper(order, helper.INIT, helper.INIT_SCRIPT),
-                *(_plain(each) for each in template.init_containers),
-                *sidecars,
-            ],
             "containers": mains,
-            "volumes": [*_volumes(task, template), shared],
+            "volumes": _volumes(task, template),
         }
+        if not order.is_plain:
+            pod["initContainers"] = self._before(order)
+            pod["volumes"].append({"name": helper.VOLUME, "emptyDir": {}})
         if task.gates:
             pod["schedulingGates"] = [{"name": name} for name in task.gates]
         if is_ganged(task):
             pod["schedulerName"] = SCHEDULER_NAME
         if order.collects:
             mains.append(self._helper(order, helper.WAIT, helper.WAIT_SCRIPT))
-        return apply_patches(pod, task.pod_spec_patch, template.pod_spec_patch)
+        made = apply_patches(pod, task.pod_spec_patch, template.pod_spec_patch)
+        if order.is_plain and not made.get("hostPID"):
+            # As process 1 a program hears no signal that it does not handle: no stop, then.
+            made.setdefault("shareProcessNamespace", True)
+        return made
+
+    def _before(self, order: Order) -> list[Json]:
+        """Give what runs before the task, and beside it."""
+        template = order.template
+        return [
+            self._helper(order, helper.INIT, helper.INIT_SCRIPT),
+            *(_plain(each) for each in template.init_containers),
+            *({**_plain(each), "restartPolicy": "Always"} for each in template.sidecars),
+        ]
 
     def _helper(self, order: Order, name: str, script: str) -> Json:
         env = [{"name": "TIPHYS_FILES", "value": order.files}]
@@ -174,22 +194,19 @@ class Clerk:
     def _main(self, order: Order, container: model.Container, name: str) -> Json:
         made = _plain(container)
         made["name"] = name
-        made.pop("command", None)
-        made.pop("args", None)
-        after = container.dependencies if isinstance(container, model.ContainerNode) else ()
-        retries, pause = _retries(order.template)
-        wrapping = helper.Wrapping(
-            name=name,
-            capture=order.task.capture_result and name == MAIN,
-            collect=order.collects and name == MAIN,
-            retries=retries,
-            pause=pause,
-            after=after,
-        )
-        made["command"] = wrapping.wrap(self._argv(container))
         made["env"] = [*_argo_variables(order.task, name), *made.get("env", [])]
-        made["volumeMounts"] = _mounts(order, container, made.get("volumeMounts", []))
+        if order.is_plain and (container.command or not self._knows(container.image)):
+            return made
+        made.pop("args", None)
+        made["command"] = list(self._argv(container))
+        if not order.is_plain:
+            made["command"] = _wrapping(order, container, name).wrap(made["command"])
+            made["volumeMounts"] = _mounts(order, container, made.get("volumeMounts", []))
         return made
+
+    def _knows(self, image: str) -> bool:
+        found = find_image(self.images, image)
+        return found is not None and bool(found.entrypoint or found.cmd)
 
     def _argv(self, container: model.Container) -> tuple[str, ...]:
         command, args = container.command, container.args
@@ -217,6 +234,19 @@ _RULES: list[Json] = [
     },
     {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}},
 ]
+
+
+def _wrapping(order: Order, container: model.Container, name: str) -> helper.Wrapping:
+    after = container.dependencies if isinstance(container, model.ContainerNode) else ()
+    retries, pause = _retries(order.template)
+    return helper.Wrapping(
+        name=name,
+        capture=order.task.capture_result and name == MAIN,
+        collect=order.collects and name == MAIN,
+        retries=retries,
+        pause=pause,
+        after=after,
+    )
 
 
 def _waits_untimed(task: Task) -> bool:
@@ -255,10 +285,15 @@ def _gang(task: Task) -> dict[str, str]:
 
 
 def _plain(container: model.Container) -> Json:
-    made: Json = msgspec.to_builtins(container)
+    made: Json = _built(container)
     for name in _NOT_KUBERNETES:
         made.pop(name, None)
     return made
+
+
+def _built(value: object) -> Any:
+    """Give a value as it is sent, with lists: to tuples no patch could add anything."""
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def _argo_variables(task: Task, container: str) -> list[Json]:
@@ -290,11 +325,7 @@ def _pod_fields(template: model.Template) -> Json:
         "serviceAccountName": template.service_account_name,
         "tolerations": template.tolerations,
     }
-    return {
-        name: msgspec.to_builtins(value)
-        for name, value in names.items()
-        if value not in (None, "", (), {})
-    }
+    return {name: _built(value) for name, value in names.items() if value not in (None, "", (), {})}
 
 
 def _volumes(task: Task, template: model.Template) -> list[Json]:
@@ -302,7 +333,7 @@ def _volumes(task: Task, template: model.Template) -> list[Json]:
     if template.container_set is not None:
         used |= {mount.name for mount in template.container_set.volume_mounts}
     volumes = {v.name: v for v in (*task.volumes, *template.volumes)}
-    return [msgspec.to_builtins(volume) for name, volume in volumes.items() if name in used]
+    return [_built(volume) for name, volume in volumes.items() if name in used]
 
 
 def _containers(template: model.Template) -> list[model.Container]:
@@ -314,7 +345,7 @@ def _mounts(order: Order, container: model.Container, given: list[Json]) -> list
     template = order.template
     mounts = list(given)
     if template.container_set is not None:
-        mounts += msgspec.to_builtins(template.container_set.volume_mounts)
+        mounts += _built(template.container_set.volume_mounts)
     mounts.append({"name": helper.VOLUME, "mountPath": helper.SHARED})
     for name, path in order.inputs:
         mounts.append(_shared_at(f"inputs/{name}", posixpath.normpath(path)))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from tiphys.executor.life import CANNOT_START
 from tiphys.executor.protocol import ContainerExit
 from tiphys.runtimes import kubernetes_helper as helper
 
 Json = Mapping[str, Any]
 LOST = "pod deleted"
+_UNSTARTED = ("StartError", "ContainerCannotRun")
+_NOT_FOUND = re.compile(
+    r'exec: "[^"]+": (executable file not found in \$PATH|stat [^:]+: no such file or directory)'
+)
 _PULLING = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "RegistryUnavailable")
 
 
@@ -42,8 +48,8 @@ def first_start(pod: Json, containers: Sequence[str]) -> float | None:
     times = []
     for name in containers:
         state = state_of(pod, name, "running") or state_of(pod, name, "terminated")
-        at = seconds((state or {}).get("startedAt"))
-        if at is not None:
+        # What could not be started has the instant 0.
+        if at := seconds((state or {}).get("startedAt")):
             times.append(at)
     return min(times, default=None)
 
@@ -86,16 +92,24 @@ def exit_of(pod: Json, container: str) -> ContainerExit:
         return ContainerExit(container)
     code = int(state.get("exitCode", 0))
     error = rest.decode() if word == helper.MISSING else ""
-    if not error and code and not state.get("startedAt"):
+    if found := _NOT_FOUND.search(_start_error(state)):
+        # As the wrapper tells it, and Argo.
+        code, error = CANNOT_START, f"failed to find name in PATH: {found[0]}"
+    if not error and code and not seconds(state.get("startedAt")):
         error = str(state.get("message") or state.get("reason") or "")
     return ContainerExit(
         container,
         code,
-        seconds(state.get("startedAt")),
+        seconds(state.get("startedAt")) or None,
         seconds(state.get("finishedAt")),
         error,
         state.get("reason") == "OOMKilled",
     )
+
+
+def _start_error(state: Json) -> str:
+    """Give what a node says of a container whose program could not be started."""
+    return str(state.get("message") or "") if state.get("reason") in _UNSTARTED else ""
 
 
 def _failed_before(pod: Json, container: str) -> Json | None:

@@ -5,6 +5,7 @@ Slow and synchronous, for worker threads; talks to artifact storage, never to th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ PACKED_INPUTS, PACKED_OUTPUTS, OUTPUTS = "inputs.tgz", "outputs.tgz", "outputs"
 
 
 def prepare(attempt: PodAttempt, artifacts: ArtifactStore | None) -> Order:
-    """Bring the inputs here and pack them."""
+    """Bring the inputs here and pack them, where there is anything to be brought to the pod."""
     folder = attempt.folder
     folder.mkdir(parents=True, exist_ok=True)
     plan = attempt.plan()
@@ -33,18 +34,20 @@ def prepare(attempt: PodAttempt, artifacts: ArtifactStore | None) -> Order:
     stage(plan, artifacts)
     # An optional input that is nowhere was left out.
     there = {load.destination.name: load for load in plan.loads if load.destination.exists()}
+    order = Order(
+        task=attempt.task,
+        template=attempt.template,
+        inputs=tuple((name, load.artifact.path) for name, load in there.items()),
+        wanted=attempt.wanted,
+    )
+    if order.is_plain:
+        return order
     script = attempt.template.script
     source = script.source.encode("utf-8", "surrogateescape") if script is not None else None
     packed = folder / PACKED_INPUTS
     files = {name: load.destination for name, load in there.items()}
     helper.pack_inputs(packed, attempt.wanted, source, files)
-    return Order(
-        task=attempt.task,
-        template=attempt.template,
-        inputs=tuple((name, load.artifact.path) for name, load in there.items()),
-        files=helper.inline(packed),
-        wanted=attempt.wanted,
-    )
+    return replace(order, files=helper.inline(packed))
 
 
 def collect(

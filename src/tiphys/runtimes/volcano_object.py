@@ -27,6 +27,7 @@ JOB_NAME, TASK_SPEC, TASK_INDEX = (
 )
 """Labels that Volcano puts on pods."""
 MAX_RETRY = 3
+_UID_LENGTH = 36
 _BUS = "bus.volcano.sh/v1alpha1"
 _ATTEMPT = re.compile(r"\((\d+)\)$")
 
@@ -39,6 +40,11 @@ def vcjobs_path(namespace: str) -> str:
 def commands_path(namespace: str) -> str:
     """Give the collection of a namespace's commands."""
     return f"/apis/{_BUS}/namespaces/{namespace}/commands"
+
+
+def job_of_group(group: str) -> str:
+    """Give the name of the Job that a PodGroup is for: Volcano adds the Job's uid to it."""
+    return group[: -_UID_LENGTH - 1]
 
 
 def vcjob_name(task: Task) -> str:

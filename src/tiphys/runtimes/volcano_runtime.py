@@ -9,17 +9,16 @@ by somebody, and is not made a second time.
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tiphys.errors import ClusterError, RuntimeFailure, TiphysError
 from tiphys.executor.clock import now
-from tiphys.kube.access import find_access
 from tiphys.kube.client import FOREVER, Client
-from tiphys.kube.remark import Try, tell_defect
+from tiphys.kube.link import Link
+from tiphys.kube.remark import Try
 from tiphys.ports import AttemptId, Sink, Task, TaskEnded, TaskSeen, TaskStarted
 from tiphys.runtimes import verdict
 from tiphys.runtimes.config import LocalConfig
@@ -32,6 +31,7 @@ from tiphys.runtimes.volcano_lookout import VolcanoLookout, is_of
 from tiphys.runtimes.volcano_object import (
     WORKFLOW_ID,
     check_job,
+    job_of_group,
     vcjob_name,
     vcjobs_path,
     write_job,
@@ -44,7 +44,6 @@ LAST_WORDS = 5.0
 QUIET = 15.0
 """Seconds to wait for news of pods once their Job has ended."""
 _MADE = "made"
-_UID_LENGTH = 36
 _POLL = 0.3
 
 
@@ -67,15 +66,13 @@ class VolcanoRuntime:
     def __init__(self, data: Path, *, config: KubernetesConfig, local: LocalConfig) -> None:
         self._data, self._config, self._local = data, config, local
         self._sink: Sink = lambda events: None
-        self._client: Client | None = None
+        self._link = Link(kubeconfig=config.kubeconfig, context=config.context)
+        self._spawn = self._link.spawn
         self._lookout: VolcanoLookout | None = None
         self._gangs: Gangs | None = None
         self._attempts: dict[AttemptId, _Attempt] = {}
         self._by_name: dict[tuple[str, str], _Attempt] = {}
         self._ended: set[AttemptId] = set()
-        self._jobs: set[asyncio.Task[None]] = set()
-        self._orders: set[asyncio.Task[None]] = set()
-        self._closed = False
 
     # --- ports.Runtime --------------------------------------------------------------------
 
@@ -117,14 +114,7 @@ class VolcanoRuntime:
 
     async def close(self) -> None:
         """Hang up; Jobs keep running."""
-        self._closed = True
-        if self._orders:
-            await asyncio.wait(self._orders, timeout=LAST_WORDS)
-        for job in self._jobs:
-            job.cancel()
-        await asyncio.gather(*self._jobs, return_exceptions=True)
-        if self._client is not None:
-            await self._client.close()
+        await self._link.close(LAST_WORDS)
 
     # --- making -----------------------------------------------------------------------------
 
@@ -149,7 +139,7 @@ class VolcanoRuntime:
         for pod in lookout.pods_of(crew.namespace, found):
             crew.take_pod(pod, gone=False)
         if attempt.stopping:
-            self._orders.add(self._spawn(self._terminate(attempt)))
+            self._spawn(self._terminate(attempt), owed=True)
         elif attempt.task.deadline is not None:
             self._spawn(self._expire(attempt, attempt.task.deadline))
         self._look(attempt)
@@ -195,11 +185,10 @@ class VolcanoRuntime:
 
     def _look(self, attempt: _Attempt) -> None:
         crew = attempt.crew
-        if self._closed or attempt.task.id not in self._attempts:
+        if self._link.closed or attempt.task.id not in self._attempts:
             return
-        assert self._client is not None
         if not crew.gone:
-            crew.copy_logs(self._client, self._local.log_cap, self._spawn)
+            crew.copy_logs(self._link.client, self._local.log_cap, self._spawn)
         if not attempt.started and crew.phase != "Pending":
             attempt.started = True
             self._sink([TaskStarted(id=attempt.task.id, at=now())])
@@ -233,7 +222,7 @@ class VolcanoRuntime:
         """
         if is_ours(group):
             return None
-        job = group[: -_UID_LENGTH - 1]
+        job = job_of_group(group)
         return [
             attempt.task.id
             for attempt in self._attempts.values()
@@ -281,7 +270,7 @@ class VolcanoRuntime:
         return model.Outputs(exit_code=code or None, result=result)
 
     def _finish(self, attempt: _Attempt, end: TaskEnded) -> None:
-        if self._attempts.pop(attempt.task.id, None) is None or self._closed:
+        if self._attempts.pop(attempt.task.id, None) is None or self._link.closed:
             return
         self._by_name.pop((attempt.crew.namespace, attempt.crew.name), None)
         self._ended.add(attempt.task.id)
@@ -294,14 +283,13 @@ class VolcanoRuntime:
             return
         attempt.stopping, attempt.why = True, why
         if attempt.crew.job is not None:
-            self._orders.add(self._spawn(self._terminate(attempt)))
+            self._spawn(self._terminate(attempt), owed=True)
 
     async def _terminate(self, attempt: _Attempt) -> None:
-        assert self._client is not None
         assert attempt.crew.job is not None
         crew = attempt.crew
         with Try("terminate", f"Job {crew.namespace}/{crew.name}") as tried:
-            await order(self._client, attempt.crew.job, "TerminateJob")
+            await order(self._link.client, attempt.crew.job, "TerminateJob")
         attempt.stopping &= tried.done  # Who was refused may ask again.
 
     async def _expire(self, attempt: _Attempt, seconds: float) -> None:
@@ -325,24 +313,12 @@ class VolcanoRuntime:
     # --- the rest ---------------------------------------------------------------------------
 
     def _connect(self) -> tuple[Client, VolcanoLookout]:
-        if self._client is None or self._lookout is None:
-            given = self._config
-            access = find_access(os.environ, kubeconfig=given.kubeconfig, context=given.context)
-            self._client = Client(access)
-            self._lookout = VolcanoLookout(
-                self._client, self._spawn, self._take_job, self._take_pod
-            )
+        client = self._link.client
+        if self._lookout is None:
+            self._lookout = VolcanoLookout(client, self._spawn, self._take_job, self._take_pod)
             selector = f"{OWNER}={owner_of(self._data)}"
-            self._gangs = Gangs(self._client, selector, self._sink, self._spawn, self._members)
-        return self._client, self._lookout
-
-    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(job)
-        self._jobs.add(task)
-        task.add_done_callback(self._jobs.discard)
-        task.add_done_callback(self._orders.discard)
-        task.add_done_callback(tell_defect)
-        return task
+            self._gangs = Gangs(client, selector, self._sink, self._spawn, self._members)
+        return client, self._lookout
 
 
 async def _create(client: Client, collection: str, job: Json) -> Json | None:

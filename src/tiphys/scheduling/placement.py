@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tiphys.core.priority import PRIORITY_CLASSES
+from tiphys.core.priority import CLASS_LABELS, PRIORITY_CLASSES
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling.admission import (
     MAX_RESOURCES,
@@ -27,7 +27,6 @@ from tiphys.scheduling.work import Gang, Work, WorkId
 
 NORMAL = PRIORITY_CLASSES["normal"]
 PREEMPTABLE = "volcano.sh/preemptable"
-_CLASS_LABELS = ("tiphys.dev/priority-class", "kueue.x-k8s.io/priority-class")
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +86,7 @@ def choose(
         raise InvalidInputError(
             f"admission of a whole workflow needs its maximum: annotation {MAX_RESOURCES}"
         )
-    named = next((labels[key] for key in _CLASS_LABELS if key in labels), "")
+    named = next((labels[key] for key in CLASS_LABELS if key in labels), "")
     return Choice(
         queue=queue_of(labels, annotations, queue),
         priority=priority_of(priority, named, classes),

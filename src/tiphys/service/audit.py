@@ -61,22 +61,27 @@ class Audit:
         return EventRow(uid="", at=self._clock.now(), kind=KIND, text=text)
 
     def entries(
-        self, identity: Identity, *, after: int, limit: int
-    ) -> tuple[list[dict[str, Any]], int]:
-        """List changes that ``identity`` may see behind number ``after``, and where to go on."""
+        self, identity: Identity, *, after: int, limit: int, before: int | None = None
+    ) -> list[dict[str, Any]]:
+        """List changes that ``identity`` may see behind number ``after``.
+
+        Given ``before``, those before that number instead, the latest first.
+        """
         found: list[dict[str, Any]] = []
+        bound = after if before is None else before
         while len(found) < limit:
-            rows = self._store.events("", after=after, limit=limit)
-            for row in rows:
-                after = row.number
-                entry = _shown(row, identity)
-                if entry is not None:
-                    found.append(entry)
-                    if len(found) == limit:
-                        return found, after
+            rows = self._rows(bound, limit, latest=before is not None)
+            seen = [entry for row in rows if (entry := _shown(row, identity)) is not None]
+            found += seen
             if len(rows) < limit:
                 break
-        return found, after
+            bound = rows[-1].number
+        return found[:limit]
+
+    def _rows(self, bound: int, limit: int, *, latest: bool) -> list[EventRow]:
+        if latest:
+            return self._store.latest_events("", before=bound, limit=limit)
+        return self._store.events("", after=bound, limit=limit)
 
 
 def _shown(row: EventRow, identity: Identity) -> dict[str, Any] | None:

@@ -19,13 +19,13 @@ import msgspec
 
 from tiphys.control.choice import has_fallen_back
 from tiphys.control.host import Host
-from tiphys.control.task import scheduler_of
+from tiphys.control.task import priority_of, scheduler_of
 from tiphys.engine.run import Run
 from tiphys.errors import ClusterError, InvalidInputError, NotFoundError
 from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
 from tiphys.scheduling.admission import queue_of
 from tiphys.scheduling.queue import DEFAULT
-from tiphys.scheduling.reason import Starting
+from tiphys.scheduling.reason import Paused, Starting
 from tiphys.service.access import Identity
 from tiphys.store import WorkflowFilter
 
@@ -35,6 +35,7 @@ AWAY = 3.0
 """Seconds after which a cluster counts as away where its queues are only listed along."""
 RUNS, ROWS = 50, 5
 """Of so many workflows so many waiting nodes are listed."""
+_ELSEWHERE = (Starting.__name__, Paused.__name__)
 Shown = dict[str, Any]
 
 
@@ -150,12 +151,13 @@ class QueueDesk:
         return Counter(self._host.store.count_by_phase(wanted))
 
     def waiting(self, scheduler: str, name: str, identity: Identity) -> list[Shown]:
-        """Tell who waits in a queue, as far as ``identity`` may know."""
+        """Tell who waits in a queue, the next ones first, as far as ``identity`` may know."""
         runs = [
             run
             for run in list(self._host.control.runs.values())
             if identity.sees(run.namespace) and place_of(run) == (scheduler, name)
         ]
+        runs.sort(key=lambda run: -priority_of(run))  # Among equals the oldest, as they stand.
         found = []
         for run in runs[:RUNS]:
             rows = [row for row in self.explain(run.uid, identity) if _in_line(row)]
@@ -186,5 +188,5 @@ def place_of(run: Run) -> tuple[str, str]:
 
 
 def _in_line(row: Mapping[str, Any]) -> bool:
-    """Whether a node stands in the queue; one that is let in already only starts."""
-    return bool(row["node"]) and row["data"]["type"] != Starting.__name__
+    """Whether a node stands in the queue: one that is let in only starts, a pause asks a person."""
+    return bool(row["node"]) and row["data"]["type"] not in _ELSEWHERE

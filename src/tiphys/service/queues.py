@@ -146,6 +146,6 @@ def plan_of(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any
     if not quota:
         return plan
     plan["deserved"] = {**known.get("deserved", {}), **quota}
-    if not {"capability", "borrowingLimit"} & (plan.keys() | known.keys()):
-        plan["borrowingLimit"] = dict.fromkeys(quota, 0)
+    if "borrowingLimit" not in plan and "capability" not in plan.keys() | known.keys():
+        plan["borrowingLimit"] = {**dict.fromkeys(quota, 0), **known.get("borrowingLimit", {})}
     return plan

@@ -19,6 +19,7 @@ from temporalio.exceptions import ApplicationError
 
 from tiphys.client import calls
 from tiphys.client.model import Workflow
+from tiphys.core import origin
 from tiphys.errors import ConflictError, NotFoundError, TiphysError
 from tiphys.temporal.cancellation import is_abandoned
 from tiphys.temporal.course import Course, Memory, log, measure
@@ -116,6 +117,11 @@ class TiphysActivities:
             idempotency_key=_key(generation),
             generate_name=True,
             labels={LABEL: info.activity_type},
+            annotations={
+                origin.WORKFLOW: info.workflow_id or "",
+                origin.RUN: info.workflow_run_id or "",
+                origin.ACTIVITY: info.activity_id,
+            },
         )
 
     async def _begun(self, course: Course, call: calls.Call[Any]) -> None:

@@ -22,6 +22,7 @@ MOST_TASKS = 500
 LOG_BUDGET = 128 * 1024
 LOG_BYTES = 8 * 1024
 """Of the end of one task's log."""
+_JOB = "job"
 _PREEMPTED = "Preempted"
 _UNSUCCESSFUL = frozenset({"Failed", "Error"})
 _NEVER = frozenset({"pending", "skipped", "omitted"})
@@ -35,10 +36,7 @@ async def result_of(reach: Reach, workflow: str, phase: str, *, lines: int) -> R
         reach.do(calls.get_timeline(workflow)),
         reach.do(calls.get_events(workflow)),
     )
-    ran = sorted(
-        (node for node in found.nodes if is_task(node.type) and node.attempts > 0),
-        key=lambda node: node.phase not in _UNSUCCESSFUL,
-    )
+    ran = in_order(found.nodes)
     return RunResult(
         phase=phase,
         workflow_id=workflow,
@@ -52,6 +50,29 @@ async def result_of(reach: Reach, workflow: str, phase: str, *, lines: int) -> R
         ran_seconds=ran_for(found, bars),
         preemptions=preemptions(events),
     )
+
+
+def in_order(nodes: Sequence[Node]) -> list[Node]:
+    """Give the tasks that ran: those that failed first, else as they came.
+
+    Pods of one Job are in the order of their names: a cluster makes them in any order.
+    """
+    jobs = {node.name for node in nodes if node.type == _JOB}
+    first: dict[str, int] = {}
+    keys: dict[str, tuple[bool, int, str, int]] = {}
+    for number, node in enumerate(nodes):
+        job = node.name.rpartition(".")[0]
+        place = first.setdefault(job, number) if job in jobs else number
+        task, index = _replica(node.display_name) if job in jobs else ("", 0)
+        keys[node.id] = node.phase not in _UNSUCCESSFUL, place, task, index
+    ran = (node for node in nodes if is_task(node.type) and node.attempts > 0)
+    return sorted(ran, key=lambda node: keys[node.id])
+
+
+def _replica(display_name: str) -> tuple[str, int]:
+    """Read task and index from what a pod is called: ``worker-0``, or ``worker-0(1)`` later."""
+    task, _, index = display_name.partition("(")[0].rpartition("-")
+    return task, int(index) if index.isdecimal() else 0
 
 
 def _message(found: Workflow) -> str:

@@ -22,7 +22,10 @@ from tests.cluster.rig.build import MissingError
 from tests.cluster.rig.node import PATH, SANDBOX, Node
 from tests.cluster.rig.parts import ARGO
 
-BUSYBOX_NAMES = ("busybox:latest", "busybox:stable-musl", "alpine:latest", "alpine:3.23")
+# The last is that of Volcano's own examples, which only want a shell.
+BUSYBOX_NAMES = (
+    "busybox:latest", "busybox:stable-musl", "alpine:latest", "alpine:3.23", "nginx:1.14.2",
+)  # fmt: skip
 PYTHON_NAMES = ("python:latest", "python:alpine3.23", "python:3.12")
 ARGOEXEC = "quay.io/argoproj/argoexec:v4.0.2"
 

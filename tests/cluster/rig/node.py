@@ -126,6 +126,10 @@ class Node:
     def _make_network(self) -> None:
         if not Path(f"/sys/class/net/{self.bridge}").exists():
             _run("ip", "link", "add", self.bridge, "type", "bridge")
+        # Else it has the lowest address of its ports: as pods come and go it would change, and
+        # others would speak to one that is gone until they ask anew, half a minute later.
+        address = f"0a:58:0a:{100 + self._given.number:02x}:00:01"
+        _run("ip", "link", "set", self.bridge, "address", address)
         _run("ip", "addr", "replace", f"{self._given.gateway}/16", "dev", self.bridge)
         _run("ip", "link", "set", self.bridge, "up")
         Path("/proc/sys/net/ipv4/ip_forward").write_text("1")

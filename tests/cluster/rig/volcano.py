@@ -33,7 +33,13 @@ def start(plane: ControlPlane, daemons: Daemons) -> None:
     """Install the definitions and the root queues, and run both programs."""
     for folder in ("config/crd/volcano/bases", "config/crd/jobflow/bases"):
         plane.api.apply_definitions(VOLCANO.home / "manifests" / folder)
-    for path in ("scheduling.volcano.sh/v1beta1/queues", "flow.volcano.sh/v1alpha1/jobflows"):
+    served = (
+        "scheduling.volcano.sh/v1beta1/queues",
+        "batch.volcano.sh/v1alpha1/jobs",
+        "flow.volcano.sh/v1alpha1/jobtemplates",
+        "flow.volcano.sh/v1alpha1/jobflows",
+    )
+    for path in served:
         wait_until(partial(plane.api.answers, f"/apis/{path}"), path, 60)
     plane.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     config = plane.home / "volcano-scheduler.yaml"

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,12 @@ def test_a_workflow_from_submission_to_removal(client: Client) -> None:
     assert len(client.do(calls.list_nodes(made.id))) == 3
     assert b'"echo hi"' in client.do(calls.get_yaml(made.id))
     assert made.id in {each.id for each in client.do(calls.list_workflows(statuses=["succeeded"]))}
+    here: dict[str, Any] = {"scheduler": "local", "queue": "q-default", "name": "hello"}
+    (found,) = client.do(calls.list_workflows(**here, created_after=made.created_at))
+    assert found.id == made.id
+    for other in ({"scheduler": "volcano"}, {"queue": "q-none"}):
+        assert not client.do(calls.list_workflows(**{**here, **other}))
+    assert not client.do(calls.list_workflows(**here, created_before=made.created_at))
     client.do(calls.delete_workflow(made.id, purge=True))
     with pytest.raises(NotFoundError):
         client.do(calls.get_workflow(made.id))

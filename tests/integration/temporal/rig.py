@@ -21,11 +21,15 @@ from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.service import RPCError
 
 from tests.contract.api_server import ADMIN, ApiServer
+from tests.integration.temporal.slate import FileSlate, Slate
 from tiphys.temporal.payload import JobInput, Placement, RunResult, Worker, WorkflowInput
 
 T = TypeVar("T")
 PATIENCE = 240.0
 ROOT = Path(__file__).parents[3]
+IMAGE = "alpine:3.23"
+"""For pods of a cluster; processes of this machine have none."""
+_START = "ledger"
 
 
 class WorkerProcess:
@@ -98,10 +102,15 @@ class WorkerProcess:
 class Rig:
     """One test's view of the world."""
 
-    def __init__(self, temporal: str, server: ApiServer, folder: Path) -> None:
+    def __init__(
+        self, temporal: str, server: ApiServer, folder: Path, slate: Slate | None = None
+    ) -> None:
         self.temporal, self.server, self.folder = temporal, server, folder
-        self.queue = f"test-{uuid.uuid4()}"
-        self.ledger = folder / "ledger"
+        self.slate: Slate = FileSlate(folder) if slate is None else slate
+        self.mark = f"test-{uuid.uuid4()}"
+        """All ids of the test's own workflows begin so."""
+        self.queue = self.mark
+        """The task queue."""
 
     def worker(self, **environment: str) -> WorkerProcess:
         """Start a worker that hands work over, unless it is told otherwise."""
@@ -121,22 +130,26 @@ class Rig:
 
     def script(self, text: str) -> str:
         """Give a script that notes its start in the ledger before it does anything."""
-        return f"echo start >> {self.ledger}; {text}"
+        return f"{self.slate.note(_START)}; {text}"
 
     def until(self, name: str) -> str:
         """Give a script that waits until the test lets it go on, for a while at least."""
-        gate = self.folder / name
-        wait = f"for i in $(seq 6000); do [ -e {gate} ] && exit 0; sleep 0.05; done; exit 9"
-        return self.script(wait)
+        rounds, look = int(300 / self.slate.pause), self.slate.holds(name)
+        pause = f"sleep {self.slate.pause}"
+        return self.script(f"for i in $(seq {rounds}); do {look} && exit 0; {pause}; done; exit 9")
+
+    def nth_start(self, count: int) -> str:
+        """Give a script that succeeds from so many starts on."""
+        return self.script(self.slate.holds(_START, count))
 
     def open(self, name: str) -> None:
         """Let such a script go on."""
-        (self.folder / name).touch()
+        self.slate.add(name)
 
     @property
     def starts(self) -> int:
         """Count the starts."""
-        return len(self.ledger.read_text().splitlines()) if self.ledger.exists() else 0
+        return self.slate.count(_START)
 
     def wait_starts(self, count: int) -> None:
         """Wait until so many have started."""
@@ -163,7 +176,7 @@ class Rig:
 
     async def start(self, client: Client, flow: Any, *given: Any) -> WorkflowHandle[Any, Any]:
         """Start a workflow of Temporal in the test's own task queue."""
-        name = f"{self.queue}-{uuid.uuid4()}"
+        name = f"{self.mark}-{uuid.uuid4()}"
         while True:
             try:
                 return await client.start_workflow(
@@ -181,7 +194,7 @@ class Rig:
         found = []
         for each in listed:
             whole = self.server.get(f"/workflows/{each['id']}").data
-            if self.queue in whole["description"]:
+            if self.mark in whole["description"]:
                 found.append(whole)
         return found
 
@@ -228,7 +241,7 @@ def wait_for(condition: Callable[[], bool], what: Callable[[], object]) -> None:
 
 def shell(script: str, **more: Any) -> Worker:
     """Give a pod that runs a script."""
-    return Worker(image="any", command=["sh", "-c", script], **more)
+    return Worker(image=IMAGE, command=["sh", "-c", script], **more)
 
 
 def job(script: str, *, max_retry: int = 0, **placement: Any) -> JobInput:

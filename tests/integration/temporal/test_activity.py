@@ -115,8 +115,7 @@ def test_temporal_retries_failed_work_where_it_is_asked_to(rig: Rig, worker: Wor
     worker()
 
     async def story(client: Client) -> RunResult:
-        count = f"[ $(wc -l < {rig.ledger}) -ge 3 ]"
-        given = job(rig.script(count), retry_failed=True)
+        given = job(rig.nth_start(3), retry_failed=True)
         handle = await rig.start(client, RunJob.run, given, How(attempts=5))
         result: RunResult = await handle.result()
         return result

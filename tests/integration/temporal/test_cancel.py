@@ -20,11 +20,11 @@ def test_a_cancelled_workflow_has_its_work_stopped_before_it_ends(
     rig: Rig, worker: Workers
 ) -> None:
     worker()
-    alive = rig.folder / "alive"
 
     async def story(client: Client) -> list[str]:
-        script = rig.script(f"trap 'rm {alive}; exit 1' TERM; touch {alive}; sleep 600 & wait")
-        handle = await rig.start(client, RunJob.run, job(script), QUICK)
+        trap = f"trap '{rig.slate.note('ended')}; exit 1' TERM"
+        given = job(f"{trap}; {rig.script('sleep 600 & wait')}")
+        handle = await rig.start(client, RunJob.run, given, QUICK)
         await started(rig, 1)
         await handle.cancel()
         with pytest.raises(WorkflowFailureError) as error:
@@ -33,7 +33,7 @@ def test_a_cancelled_workflow_has_its_work_stopped_before_it_ends(
         return [run["status"] for run in rig.runs()]
 
     assert rig.play(story) == ["failed"]
-    wait_for(lambda: not alive.exists(), lambda: "the task was not ended")
+    wait_for(lambda: rig.slate.count("ended") == 1, lambda: "the task was not ended")
     assert rig.starts == 1
 
 

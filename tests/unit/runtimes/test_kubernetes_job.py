@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tiphys.errors import RuntimeFailure
@@ -15,6 +16,7 @@ from tiphys.runtimes.kubernetes_condition import holds
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.runtimes.kubernetes_job import Clerk, Order, job_name, wanted_paths
 from tiphys.runtimes.kubernetes_patch import apply_patches
+from tiphys.runtimes.kubernetes_pod import exit_of, first_start
 from tiphys.scheduling.reason import Gated
 from tiphys.spec import model
 
@@ -127,8 +129,8 @@ def test_a_daemon_has_no_deadline() -> None:
     assert "activeDeadlineSeconds" not in made["spec"]
 
 
-def test_the_command_runs_under_the_wrapper() -> None:
-    command = main_of(job(model.Template(container=MAIN)))["command"]
+def test_a_command_with_a_result_runs_under_the_wrapper() -> None:
+    command = main_of(job(model.Template(container=MAIN), capture_result=True))["command"]
 
     assert command[:3] == ["/var/run/tiphys/busybox", "sh", "/var/run/tiphys/run"]
     assert command[-2:] == ["echo", "hi"]
@@ -145,9 +147,61 @@ def test_the_command_of_an_image_comes_from_the_configuration(
     assert main_of(job(template))["command"][-2:] == argv
 
 
-def test_an_image_whose_command_nobody_knows_is_refused() -> None:
+def test_an_image_whose_command_nobody_knows_is_refused_where_it_would_be_wrapped() -> None:
+    template = model.Template(container=model.Container(image="other", args=("x",)))
+
     with pytest.raises(RuntimeFailure, match="no command for image other"):
-        job(model.Template(container=model.Container(image="other")))
+        job(template, capture_result=True)
+    main = main_of(job(template))
+    assert "command" not in main
+    assert main["args"] == ["x"]
+
+
+def test_a_pod_from_which_nothing_is_wanted_has_no_helper_and_hears_signals() -> None:
+    pod = job(model.Template(container=MAIN))["spec"]["template"]["spec"]
+
+    assert [each["name"] for each in pod["containers"]] == ["main"]
+    assert pod["containers"][0]["command"] == ["echo"]
+    assert pod["containers"][0]["args"] == ["hi"]
+    assert "initContainers" not in pod
+    assert pod["volumes"] == []
+    assert pod["shareProcessNamespace"]
+
+
+def test_a_pod_in_the_nodes_process_namespace_has_none_of_its_own() -> None:
+    template = model.Template(container=MAIN, pod_spec_patch="hostPID: true")
+
+    assert "shareProcessNamespace" not in job(template)["spec"]["template"]["spec"]
+
+
+def test_a_patch_adds_to_what_a_container_has() -> None:
+    mount = model.VolumeMount(name="v", mount_path="/a")
+    patch = "containers: [{name: main, volumeMounts: [{name: v, mountPath: /b}]}]"
+    container = msgspec.structs.replace(MAIN, volume_mounts=(mount,))
+
+    main = main_of(job(model.Template(container=container, pod_spec_patch=patch)))
+
+    assert [each["mountPath"] for each in main["volumeMounts"]] == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        'exec: "nobody": executable file not found in $PATH',
+        'exec: "/no/where": stat /no/where: no such file or directory',
+    ],
+)
+def test_a_program_that_a_node_cannot_find_ends_as_everywhere(why: str) -> None:
+    long = f"failed to create task: error during container init: {why}: unknown"
+    times = {"startedAt": "1970-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:00:00Z"}
+    state = {"terminated": {"exitCode": 128, "reason": "StartError", "message": long, **times}}
+    pod = {"status": {"containerStatuses": [{"name": "main", "state": state}]}}
+
+    found = exit_of(pod, "main")
+
+    assert (found.code, found.error) == (64, f"failed to find name in PATH: {why}")
+    assert found.started_at is None
+    assert first_start(pod, ["main"]) is None
 
 
 def test_only_a_task_with_outputs_has_a_container_that_waits() -> None:

@@ -31,8 +31,9 @@ export const listTokens = () => call<Token[]>("/tokens");
 export const makeToken = (body: object) => call<MadeToken>("/tokens", { method: "POST", body });
 export const removeToken = (id: string) => call<unknown>(`/tokens/${part(id)}`, { method: "DELETE" });
 
-export const listAudit = (after: number, limit: number) =>
-  call<AuditEntry[]>("/audit", { query: { after, limit } });
+/** List changes before a number, the latest first. */
+export const listAudit = (before: number, limit: number) =>
+  call<AuditEntry[]>("/audit", { query: { before, limit } });
 
 export const listTemplates = () => call<Template[]>("/templates");
 export const listClusterTemplates = () => call<Template[]>("/cluster-templates");

@@ -38,6 +38,8 @@ export class ApiError extends Error {
 export interface Page<T> {
   items: T[];
   total: number;
+  /** Whether there may be more than `total`: a long list is still being counted. */
+  atLeast: boolean;
   page: number;
   limit: number;
 }
@@ -58,7 +60,7 @@ interface Envelope {
   success: boolean;
   data?: unknown;
   message?: string;
-  pagination?: { total: number; page: number; limit: number };
+  pagination?: { total: number; page: number; limit: number; at_least?: boolean | null };
   error?: { code: string; detail: string; errors: Mistake[]; request_id: string };
 }
 
@@ -74,6 +76,7 @@ export async function callPage<T>(path: string, options: Options = {}): Promise<
   return {
     items,
     total: pagination?.total ?? items.length,
+    atLeast: pagination?.at_least ?? false,
     page: pagination?.page ?? 1,
     limit: pagination?.limit ?? items.length,
   };

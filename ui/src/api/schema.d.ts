@@ -360,6 +360,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/schedulers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where work can run
+         * @description Tell which schedulers this server is set up for, and which one it takes by itself.
+         */
+        get: operations["list_schedulers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/schedules": {
         parameters: {
             query?: never;
@@ -1604,6 +1624,17 @@ export interface components {
              */
             success: true;
         };
+        /** Envelope[SchedulerChoice] */
+        Envelope_SchedulerChoice_: {
+            data: components["schemas"]["SchedulerChoice"];
+            /** Message */
+            message?: string | null;
+            /**
+             * Success
+             * @constant
+             */
+            success: true;
+        };
         /** Envelope[Self] */
         Envelope_Self_: {
             data: components["schemas"]["Self"];
@@ -2286,6 +2317,22 @@ export interface components {
             timezone: string | null;
         };
         /**
+         * SchedulerChoice
+         * @description What a workflow may name as its scheduler.
+         */
+        SchedulerChoice: {
+            /**
+             * Available
+             * @description Those that are set up; local always is.
+             */
+            available: string[];
+            /**
+             * Default
+             * @description Of workflows that name none.
+             */
+            default: string;
+        };
+        /**
          * Self
          * @description Who asks.
          */
@@ -2620,6 +2667,13 @@ export interface components {
             nodes: components["schemas"]["Node"][];
             /** Nodes Total */
             nodes_total: number;
+            /**
+             * Parameters
+             * @description What it was given.
+             */
+            parameters: {
+                [key: string]: string | null;
+            };
             /** Priority */
             priority: number;
             /** Progress */
@@ -2659,6 +2713,8 @@ export interface operations {
             query?: {
                 /** @description The last number seen. */
                 after?: number;
+                /** @description Those before this number, the latest first. */
+                before?: number | null;
                 limit?: number;
             };
             header?: never;
@@ -4463,6 +4519,53 @@ export interface operations {
             };
         };
     };
+    list_schedulers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope_SchedulerChoice_"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description No token that holds. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description There is no such thing, or it belongs to another project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     list_schedules: {
         parameters: {
             query?: {
@@ -6183,6 +6286,10 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    /** Annotations */
+                    annotations?: {
+                        [key: string]: string;
+                    };
                     /**
                      * Description
                      * @default
@@ -6225,9 +6332,9 @@ export interface operations {
                     };
                     /**
                      * Priority
-                     * @default normal
+                     * @description What the workflow says itself, if not given; else normal.
                      */
-                    priority?: number | ("critical" | "high" | "normal" | "low");
+                    priority?: number | ("critical" | "high" | "normal" | "low") | null;
                     /** Project Id */
                     project_id: string;
                     /**

@@ -1,5 +1,5 @@
 /** Workflows: list, show, change. */
-import { call, callPage, callText, part, type Page, type Query, type Schemas } from "./client";
+import { call, callPage, callText, part, type Query, type Schemas } from "./client";
 
 export type Summary = Schemas["Summary"];
 export type Workflow = Schemas["Workflow"];
@@ -36,9 +36,6 @@ export const getWorkflow = (id: string, signal?: AbortSignal) =>
 
 export const getNode = (id: string, node: string) =>
   call<Node>(`/workflows/${part(id)}/nodes/${part(node)}`);
-
-export const listNodes = (id: string, page: number, limit = 1000): Promise<Page<Node>> =>
-  callPage<Node>(`/workflows/${part(id)}/nodes`, { query: { page, limit } });
 
 export const getGraph = (id: string) => call<Graph>(`/workflows/${part(id)}/graph`);
 export const getTimeline = (id: string) => call<Bar[]>(`/workflows/${part(id)}/timeline`);

@@ -3,6 +3,7 @@ import { Anchor, Table } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
 import type { Panorama, QueueLine } from "../api/overview";
+import { queueName } from "../api/queues";
 import { Card } from "../parts/Page";
 import { StatusWord } from "../parts/Status";
 import { span } from "../parts/time";
@@ -47,7 +48,7 @@ function Row({ queue, waits }: { queue: QueueLine; waits: Panorama["waits"][numb
     <Table.Tr>
       <Table.Td>
         <Link to="/queues" search={{ queue: queue.id }} className="row-link">
-          {queue.name}
+          {queueName(queue.id)}
         </Link>
       </Table.Td>
       <Table.Td>

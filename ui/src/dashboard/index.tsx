@@ -11,7 +11,8 @@ import { Card, Empty, Page } from "../parts/Page";
 import { useAddress } from "../parts/search";
 import { StatusMark } from "../parts/Status";
 import { Ago, Took } from "../parts/Time";
-import { bytes, span } from "../parts/time";
+import { span } from "../parts/time";
+import { MachineCard } from "./MachineCard";
 import { QueueCard } from "./QueueCard";
 import { usePanorama } from "./usePanorama";
 
@@ -58,8 +59,8 @@ function Shown({ seen, span: chosen }: { seen: Panorama; span: string }) {
       <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
         <Figure label="Running" value={seen.running} to="/workflows?status=running" />
         <Figure label="Pending" value={seen.pending} to="/workflows?status=pending" />
-        <Figure label={`Succeeded, ${chosen}`} value={good} to={`/workflows?status=succeeded&since=${chosen === "6h" ? "24h" : chosen}`} />
-        <Figure label={`Failed, ${chosen}`} value={bad} to={`/workflows?status=failed,error&since=${chosen === "6h" ? "24h" : chosen}`} danger={bad > 0} />
+        <Figure label={`Succeeded, ${chosen}`} value={good} to={`/workflows?status=succeeded&since=${chosen}`} />
+        <Figure label={`Failed, ${chosen}`} value={bad} to={`/workflows?status=failed,error&since=${chosen}`} danger={bad > 0} />
         <Figure label="Failure rate" value={good + bad ? `${Math.round((100 * bad) / (good + bad))}%` : "–"} />
         <Figure label="Nodes in line" value={seen.latest.waiting} to="/queues" />
       </SimpleGrid>
@@ -74,7 +75,7 @@ function Shown({ seen, span: chosen }: { seen: Panorama; span: string }) {
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
         <Throughput buckets={seen.buckets} hours={seen.hours} />
-        <Machine seen={seen} />
+        <MachineCard seen={seen} />
       </SimpleGrid>
       <QueueCard queues={seen.queues} waits={seen.waits} />
     </Stack>
@@ -178,29 +179,3 @@ const Throughput = memo(function Throughput({ buckets, hours }: Pick<Panorama, "
     </Card>
   );
 });
-
-function Machine({ seen }: { seen: Panorama }) {
-  const { latest, cpu, memory } = seen;
-  const use = [...seen.use, latest];
-  return (
-    <Card
-      title="Machine"
-      actions={
-        <Text size="sm" className="quiet num">
-          {`${latest.cpu} of ${cpu} cores, ${bytes(latest.memory)} of ${bytes(memory)} held`}
-        </Text>
-      }
-    >
-      <Chart
-        label={`Cores held by running work: ${latest.cpu} of ${cpu}`}
-        times={use.map((each) => Date.parse(each.at) / 1000)}
-        series={[
-          { label: "cores held", values: use.map((each) => each.cpu), color: "--state-running", fill: true },
-          { label: "load of the machine", values: use.map((each) => each.load), color: "--state-suspended" },
-          { label: "cores there are", values: use.map(() => cpu), color: "--state-failed", dash: true },
-        ]}
-        format={(value) => String(Math.round(value * 10) / 10)}
-      />
-    </Card>
-  );
-}

@@ -38,7 +38,7 @@ export function SaveTemplate({ editing, onClose }: { editing: Editing; onClose: 
     <Modal opened onClose={onClose} title="Save as template" closeButtonProps={{ "aria-label": "Close" }}>
       <form onSubmit={save}>
         <Stack>
-          <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
+          <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} autoFocus data-autofocus />
           <Select
             label="Project"
             data={[...(projects.data ?? []).map((each) => each.id), { value: FOR_ALL, label: "for all (ClusterWorkflowTemplate)" }]}

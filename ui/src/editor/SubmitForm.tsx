@@ -3,14 +3,12 @@ import { Autocomplete, Button, Group, Select, SimpleGrid, Stack, Text, TextInput
 import { useQuery } from "@tanstack/react-query";
 
 import { listProjects } from "../api/admin";
-import { listQueues } from "../api/queues";
+import { listQueues, queueLabel } from "../api/queues";
+import { listSchedulers } from "../api/schedulers";
 import { Icon } from "../parts/Icon";
 import { Card } from "../parts/Page";
 import type { Parameter } from "./model/read";
-import { PRIORITIES, type Typed } from "./submission";
-
-/** Where a workflow can run; the server says which of them it has. */
-const SCHEDULERS = ["local", "k8s-native", "argo-default", "volcano"];
+import { PRIORITIES, type Typed, queuesFor } from "./submission";
 
 interface Props {
   readonly typed: Typed;
@@ -105,7 +103,9 @@ function Word({ field, path, typed, faults, onChange, ...rest }: WordProps) {
 function Places({ typed, faults, onChange }: PartProps) {
   const projects = useQuery({ queryKey: ["projects"], queryFn: listProjects });
   const queues = useQuery({ queryKey: ["queues"], queryFn: listQueues });
-  const open = (queues.data ?? []).filter((each) => each.status === "open");
+  const schedulers = useQuery({ queryKey: ["schedulers"], queryFn: listSchedulers });
+  const usual = schedulers.data?.default;
+  const open = queuesFor(queues.data ?? [], typed.scheduler ?? usual);
   return (
     <>
       <Select
@@ -121,11 +121,14 @@ function Places({ typed, faults, onChange }: PartProps) {
       <Select
         size="xs"
         label="Scheduler"
-        data={SCHEDULERS}
-        allowDeselect={false}
+        placeholder={usual ? `as usual: ${usual}` : "as usual"}
+        clearable
+        clearButtonProps={{ "aria-label": "The usual scheduler" }}
+        data={schedulers.data?.available ?? []}
         value={typed.scheduler}
         error={faults["scheduler"]}
-        onChange={(scheduler) => onChange({ scheduler: scheduler ?? "local" })}
+        // Queues belong to their schedulers: the one that was chosen is not there any more.
+        onChange={(scheduler) => onChange({ scheduler, queue: null })}
       />
       <Select
         size="xs"
@@ -133,7 +136,7 @@ function Places({ typed, faults, onChange }: PartProps) {
         placeholder="the default one"
         clearable
         clearButtonProps={{ "aria-label": "The default queue" }}
-        data={open.map((each) => ({ value: each.id, label: each.name }))}
+        data={open.map((each) => ({ value: each.id, label: queueLabel(each) }))}
         value={typed.queue}
         error={faults["queue_id"]}
         onChange={(queue) => onChange({ queue })}

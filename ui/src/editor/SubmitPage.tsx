@@ -65,7 +65,7 @@ function Submission({ given }: { given: Given }) {
     name: nameFor(main),
     project: "default",
     queue: null,
-    scheduler: "local",
+    scheduler: null,
     priority: "normal",
     description: "",
     cpu: "",

@@ -21,7 +21,8 @@ export interface Submission {
   name: string;
   project_id: string;
   workflow_yaml: string;
-  scheduler: string;
+  /** As the server decides, where none is named. */
+  scheduler: string | null;
   queue_id: string | null;
   description: string;
   priority: string | number;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Simulation } from "./api";
 import { readModel } from "./model/read";
 import { readSource } from "./model/source";
-import { type Typed, changedParameters, faultsOf, nameFor, rowsOf, sortMistakes, submissionOf } from "./submission";
+import { type Typed, changedParameters, faultsOf, nameFor, queuesFor, rowsOf, sortMistakes, submissionOf } from "./submission";
 
 const TEXT = `kind: Workflow
 metadata: {generateName: My_Work-}
@@ -16,7 +16,7 @@ spec:
 const document = readModel(readSource(TEXT)).main;
 const parameters = document?.parameters ?? [];
 const TYPED: Typed = {
-  name: "x", project: "default", queue: null, scheduler: "local", priority: "normal", description: "", cpu: " ", memory: "1Gi",
+  name: "x", project: "default", queue: null, scheduler: null, priority: "normal", description: "", cpu: " ", memory: "1Gi",
   parameters: { who: "moon", days: "3", need: "", other: "1" },
 };
 
@@ -38,9 +38,19 @@ describe("the form", () => {
     expect(changedParameters(TYPED, parameters)).toEqual({ who: "moon", days: "3", need: "" });
     expect(submissionOf({ ...TYPED, priority: "7" }, TEXT, parameters)).toMatchObject({
       priority: 7,
+      scheduler: null,
       estimated_cpu: null,
       estimated_memory: "1Gi",
     });
+  });
+
+  test("offers the open queues of the scheduler that will take it", () => {
+    const queue = (id: string, scheduler: string, status = "open") => ({ id, scheduler, status });
+    const queues = [queue("q-default", "local"), queue("q-shut", "local", "closed"), queue("q-volcano:default", "volcano")];
+
+    expect(queuesFor(queues, "local").map(({ id }) => id)).toEqual(["q-default"]);
+    expect(queuesFor(queues, "volcano").map(({ id }) => id)).toEqual(["q-volcano:default"]);
+    expect(queuesFor(queues, undefined)).toHaveLength(2);
   });
 
   test("says what is missing", () => {

@@ -10,12 +10,18 @@ export interface Typed {
   readonly name: string;
   readonly project: string;
   readonly queue: string | null;
-  readonly scheduler: string;
+  /** As the server decides, where none is named. */
+  readonly scheduler: string | null;
   readonly priority: string;
   readonly description: string;
   readonly cpu: string;
   readonly memory: string;
   readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** Give the queues that a workflow for this scheduler can wait in: open ones, and of no other's. */
+export function queuesFor<Q extends { scheduler: string; status: string }>(queues: readonly Q[], scheduler: string | undefined): Q[] {
+  return queues.filter((each) => each.status === "open" && (scheduler === undefined || each.scheduler === scheduler));
 }
 
 /** Suggest a name: that of the workflow, as far as it can be one. */

@@ -26,10 +26,16 @@ interface ChartProps {
   kind?: "lines" | "bars";
   height?: number;
   format?: (value: number) => string;
+  /** Whether the values are bytes, with marks at round numbers of such. */
+  binary?: boolean;
 }
 
+/** Seconds between two marks; what is below a second would bear the same words twice. */
+const STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 43_200, 86_400];
+const POWERS = Array.from({ length: 60 }, (_, power) => 2 ** power);
+
 /** The chart. Bars are stacked, the first series lowest. */
-export function Chart({ label, times, series, kind = "lines", height = 180, format = String }: ChartProps) {
+export function Chart({ label, times, series, kind = "lines", height = 180, format = String, binary = false }: ChartProps) {
   const { ref, width } = useElementSize();
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -40,7 +46,7 @@ export function Chart({ label, times, series, kind = "lines", height = 180, form
 
   useEffect(() => {
     if (!box.current || width < 10) return;
-    const made = new uPlot(optionsOf({ series, kind, height, width, format, zone, element: box.current }), data, box.current);
+    const made = new uPlot(optionsOf({ series, kind, height, width, format, binary, zone, element: box.current }), data, box.current);
     plot.current = made;
     return () => {
       made.destroy();
@@ -81,11 +87,12 @@ interface Look {
   height: number;
   width: number;
   format: (value: number) => string;
+  binary: boolean;
   zone: string;
   element: HTMLElement;
 }
 
-function optionsOf({ series, kind, height, width, format, zone, element }: Look): uPlot.Options {
+function optionsOf({ series, kind, height, width, format, binary, zone, element }: Look): uPlot.Options {
   const style = getComputedStyle(element);
   const color = (name: string) => style.getPropertyValue(name).trim() || "#888";
   const axis = { stroke: color("--quiet"), grid: { stroke: color("--grid"), width: 1 }, ticks: { show: false } };
@@ -99,8 +106,8 @@ function optionsOf({ series, kind, height, width, format, zone, element }: Look)
     cursor: { drag: { x: false, y: false }, points: { show: false } },
     scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
     axes: [
-      { ...axis, values: (_, values) => values.map(clock) },
-      { ...axis, size: 58, values: (_, values) => values.map((each) => (each === null ? "" : format(each))) },
+      { ...axis, space: 70, incrs: STEPS, values: (_, values, __, ___, step) => values.map((at) => clock(at, step)) },
+      { ...axis, size: 58, incrs: binary ? POWERS : undefined, values: (_, values) => values.map((each) => (each === null ? "" : format(each))) },
     ],
     series: [
       {},
@@ -117,8 +124,10 @@ function optionsOf({ series, kind, height, width, format, zone, element }: Look)
   };
 }
 
-/** Write the time of day, in 24 hours. */
-function clockOf(zone: string): (at: number) => string {
-  const format = new Intl.DateTimeFormat("sv-SE", { hour: "2-digit", minute: "2-digit", timeZone: zone });
-  return (at) => format.format(new Date(at * 1000));
+/** Write the time of day, in 24 hours; with seconds where less than a minute lies between two marks. */
+function clockOf(zone: string): (at: number, step: number) => string {
+  const parts = { hour: "2-digit", minute: "2-digit", timeZone: zone } as const;
+  const minutes = new Intl.DateTimeFormat("sv-SE", parts);
+  const seconds = new Intl.DateTimeFormat("sv-SE", { ...parts, second: "2-digit" });
+  return (at, step) => (step < 60 ? seconds : minutes).format(new Date(at * 1000));
 }

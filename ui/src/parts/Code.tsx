@@ -46,6 +46,7 @@ export function Code({ text, label }: { text: string; label: string }) {
           EditorState.readOnly.of(true),
           EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true" }),
           lineNumbers(),
+          EditorView.lineWrapping,
           yaml(),
           search({ top: true }),
           highlightSelectionMatches(),

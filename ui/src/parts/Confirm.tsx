@@ -34,7 +34,7 @@ export function Confirm({ title, action, danger, children, onConfirm, onClose }:
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button color={danger ? "red.9" : undefined} loading={busy} onClick={() => void go()} data-autofocus>
+          <Button color={danger ? "red.9" : undefined} loading={busy} onClick={() => void go()} autoFocus data-autofocus>
             {action}
           </Button>
         </Group>

@@ -71,11 +71,14 @@ export function exactClock(at: string): string {
   return `${clock(at)}.${milliseconds}`;
 }
 
-/** Write a number of seconds: 0.4s, 12s, 3m 4s, 2h 5m, 3d 4h. */
+/** Write a number of seconds: 38ms, 0.4s, 12s, 3m 4s, 2h 5m, 3d 4h. */
 export function span(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
-  const sign = seconds < 0 ? "-" : "";
   const value = Math.abs(seconds);
+  const milliseconds = Math.round(value * 1000);
+  if (milliseconds === 0) return "0s";
+  const sign = seconds < 0 ? "-" : "";
+  if (milliseconds < 100) return `${sign}${milliseconds}ms`;
   if (value < 9.95) return `${sign}${value.toFixed(1)}s`;
   const whole = Math.round(value);
   if (whole < 60) return `${sign}${whole}s`;

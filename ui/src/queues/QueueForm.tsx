@@ -3,7 +3,7 @@ import { Button, Group, Modal, Select, Stack, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 
-import { makeQueue, type Queue } from "../api/queues";
+import { LOCAL, makeQueue, type Queue } from "../api/queues";
 import { Problem, tellDone } from "../parts/Problem";
 import { changeOf, QuotaFields, type Fields } from "./QuotaForm";
 
@@ -22,20 +22,26 @@ const NONE: Fields = {
   reclaimable: true,
 };
 
+/** What stands above all queues; none of them has this name. */
+const TOP = "root";
+
 /** The form. */
 export function QueueForm({ queues, onClose }: { queues: Queue[]; onClose: () => void }) {
   const [name, setName] = useState("");
-  const [parent, setParent] = useState("root");
+  const [scheduler, setScheduler] = useState(LOCAL);
+  const [parent, setParent] = useState(TOP);
   const [fields, setFields] = useState(NONE);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const queries = useQueryClient();
+  const schedulers = [...new Set([LOCAL, ...queues.map((queue) => queue.scheduler)])];
+  const above = queues.filter((queue) => queue.scheduler === scheduler && queue.name !== TOP);
 
   async function make(event: FormEvent): Promise<void> {
     event.preventDefault();
     setBusy(true);
     try {
-      await makeQueue({ name, ...(parent !== "root" && { parent }), ...changeOf(NONE, fields) });
+      await makeQueue({ name, scheduler, ...(parent !== TOP && { parent }), ...changeOf(NONE, fields) });
       tellDone(`${name} made`);
       await queries.invalidateQueries({ queryKey: ["queues"] });
       onClose();
@@ -49,16 +55,29 @@ export function QueueForm({ queues, onClose }: { queues: Queue[]; onClose: () =>
     <Modal opened onClose={onClose} title="New queue" closeButtonProps={{ "aria-label": "Close" }}>
       <form onSubmit={(event) => void make(event)}>
         <Stack gap="xs">
-          <TextInput size="xs" label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
+          <TextInput size="xs" label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} autoFocus data-autofocus />
+          {schedulers.length > 1 && (
+            <Select
+              size="xs"
+              label="Scheduler"
+              data={schedulers}
+              value={scheduler}
+              onChange={(value) => {
+                setScheduler(value ?? LOCAL);
+                setParent(TOP);
+              }}
+              allowDeselect={false}
+            />
+          )}
           <Select
             size="xs"
             label="Below"
-            data={[{ value: "root", label: "(top)" }, ...queues.map((queue) => ({ value: queue.name, label: queue.name }))]}
+            data={[{ value: TOP, label: "(top)" }, ...above.map((queue) => queue.name)]}
             value={parent}
-            onChange={(value) => setParent(value ?? "root")}
+            onChange={(value) => setParent(value ?? TOP)}
             allowDeselect={false}
           />
-          <QuotaFields fields={fields} onChange={(change) => setFields((known) => ({ ...known, ...change }))} />
+          <QuotaFields scheduler={scheduler} fields={fields} onChange={(change) => setFields((known) => ({ ...known, ...change }))} />
           {error !== null && <Problem error={error} title="Not made" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

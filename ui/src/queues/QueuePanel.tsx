@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { call, part, type Schemas } from "../api/client";
-import { removeQueue, setQueueState, type Queue, type QueueStatus } from "../api/queues";
+import { LOCAL, queueLabel, removeQueue, setQueueState, type Queue, type QueueStatus } from "../api/queues";
 import { Chart } from "../parts/Chart";
 import { Confirm } from "../parts/Confirm";
 import { tellDone, tellProblem } from "../parts/Problem";
@@ -26,7 +26,7 @@ export function QueuePanel({ queue, status, admin, onClose }: QueuePanelProps) {
       <Stack>
         <Group justify="space-between" wrap="nowrap">
           <Title order={2} size="h4" className="cut">
-            {queue.name}
+            {queueLabel(queue)}
           </Title>
           <CloseButton aria-label="Close the queue" onClick={onClose} />
         </Group>
@@ -42,10 +42,21 @@ export function QueuePanel({ queue, status, admin, onClose }: QueuePanelProps) {
         </Group>
         {admin && <Tools queue={queue} onGone={onClose} />}
         <Waiting status={status} />
-        <History queue={queue} />
+        {queue.scheduler === LOCAL ? <History queue={queue} /> : <Groups queue={queue} status={status} />}
         {admin && <QuotaForm key={JSON.stringify(queue)} queue={queue} />}
       </Stack>
     </Paper>
+  );
+}
+
+/** Of a queue that another scheduler keeps: what it holds, as that one tells. */
+function Groups({ queue, status }: { queue: Queue; status: QueueStatus | undefined }) {
+  const known = Object.entries(status?.pod_groups ?? {}).filter(([, count]) => count);
+  return (
+    <Text size="sm">
+      {known.length ? `Pod groups: ${known.map(([phase, count]) => `${count} ${phase}`).join(", ")}. ` : "No pod groups. "}
+      How full it has been is told by the metrics of {queue.scheduler}.
+    </Text>
   );
 }
 
@@ -107,7 +118,7 @@ function Waiting({ status }: { status: QueueStatus | undefined }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Node</Table.Th>
-              <Table.Th>Waits for</Table.Th>
+              <Table.Th>Why it waits</Table.Th>
               <Table.Th>Expected</Table.Th>
             </Table.Tr>
           </Table.Thead>

@@ -3,7 +3,7 @@ import { Button, Checkbox, Group, NumberInput, Select, SimpleGrid, Stack, TextIn
 import { useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 
-import { changeQueue, type Queue } from "../api/queues";
+import { changeQueue, LOCAL, type Queue } from "../api/queues";
 import { Problem, tellDone } from "../parts/Problem";
 
 /** What the form holds; "" for what is not set. */
@@ -84,7 +84,7 @@ export function QuotaForm({ queue }: { queue: Queue }) {
         <Title order={3} size="h6">
           Quota and limits
         </Title>
-        <QuotaFields fields={fields} onChange={(change) => setFields((known) => ({ ...known, ...change }))} />
+        <QuotaFields scheduler={queue.scheduler} fields={fields} onChange={(change) => setFields((known) => ({ ...known, ...change }))} />
         {error !== null && <Problem error={error} title="Not changed" />}
         <Group>
           <Button type="submit" size="xs" loading={busy} disabled={!Object.keys(changed).length}>
@@ -97,12 +97,15 @@ export function QuotaForm({ queue }: { queue: Queue }) {
 }
 
 interface QuotaFieldsProps {
+  scheduler: string;
   fields: Fields;
   onChange: (change: Partial<Fields>) => void;
 }
 
 /** The fields, for changing and for making. */
-export function QuotaFields({ fields, onChange }: QuotaFieldsProps) {
+export function QuotaFields({ scheduler, fields, onChange }: QuotaFieldsProps) {
+  // The others know neither of these: whom they stop for whom is set for all of their queues.
+  const ours = scheduler === LOCAL;
   const text = (name: keyof Fields, label: string, placeholder: string) => (
     <TextInput size="xs" label={label} placeholder={placeholder} value={String(fields[name])} onChange={(event) => onChange({ [name]: event.currentTarget.value })} />
   );
@@ -120,9 +123,9 @@ export function QuotaFields({ fields, onChange }: QuotaFieldsProps) {
         {text("capability_cpu", "CPU at most", "as the quota")}
         {text("capability_memory", "Memory at most", "as the quota")}
         {number("priority", "Weight")}
-        {number("max_parallel", "Workflows at once")}
-        {number("sla_seconds", "Promised wait, seconds")}
-        <Select size="xs" label="Preemption" data={["Never", "LowerPriority", "LowerOrNewerEqualPriority"]} value={fields.preemption} onChange={(value) => onChange({ preemption: value ?? "Never" })} allowDeselect={false} />
+        {ours && number("max_parallel", "Workflows at once")}
+        {ours && number("sla_seconds", "Promised wait, seconds")}
+        {ours && <Select size="xs" label="Preemption" data={["Never", "LowerPriority", "LowerOrNewerEqualPriority"]} value={fields.preemption} onChange={(value) => onChange({ preemption: value ?? "Never" })} allowDeselect={false} />}
       </SimpleGrid>
       <Checkbox size="xs" label="Others may take back what it borrowed" checked={fields.reclaimable} onChange={(event) => onChange({ reclaimable: event.currentTarget.checked })} />
     </>

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 
+import { queueName } from "../api/queues";
 import { amount, asTree, metersOf } from "./amounts";
 
 it.each([
@@ -23,10 +24,32 @@ it("tells what is borrowed apart from what is due", () => {
 
 it("puts children below their parents", () => {
   const tree = asTree([
-    { name: "b", parent: "root" },
-    { name: "a", parent: "b" },
-    { name: "c", parent: "root" },
+    { name: "b", parent: "root", scheduler: "local" },
+    { name: "a", parent: "b", scheduler: "local" },
+    { name: "c", parent: "root", scheduler: "local" },
   ]);
 
   expect(tree.map(({ queue, depth }) => `${depth}${queue.name}`)).toEqual(["0b", "1a", "0c"]);
+});
+
+it("keeps the trees of schedulers apart, whatever the names", () => {
+  const tree = asTree([
+    { name: "default", parent: "root", scheduler: "local" },
+    { name: "root", parent: "", scheduler: "volcano" },
+    { name: "default", parent: "root", scheduler: "volcano" },
+  ]);
+
+  expect(tree.map(({ queue, depth }) => `${depth}${queue.name} ${queue.scheduler}`)).toEqual([
+    "0default local",
+    "0root volcano",
+    "1default volcano",
+  ]);
+});
+
+it.each([
+  ["q-batch", "batch"],
+  ["batch", "batch"],
+  ["q-volcano:batch", "batch · volcano"],
+])("names the queue %s", (id, name) => {
+  expect(queueName(id)).toBe(name);
 });

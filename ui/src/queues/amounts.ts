@@ -68,21 +68,23 @@ export interface Branch<Q> {
   depth: number;
 }
 
-/** Put queues in the order of their tree. */
-export function asTree<Q extends { name: string; parent: string }>(queues: readonly Q[]): Branch<Q>[] {
-  const names = new Set(queues.map((queue) => queue.name));
+/** Put queues in the order of their trees, one tree for each scheduler: their names do not meet. */
+export function asTree<Q extends { name: string; parent: string; scheduler: string }>(queues: readonly Q[]): Branch<Q>[] {
+  const key = (scheduler: string, name: string) => `${scheduler}:${name}`;
+  const known = new Set(queues.map((queue) => key(queue.scheduler, queue.name)));
   const below = new Map<string, Q[]>();
   for (const queue of queues) {
-    const parent = names.has(queue.parent) ? queue.parent : "";
+    const above = key(queue.scheduler, queue.parent);
+    const parent = known.has(above) ? above : key(queue.scheduler, "");
     below.set(parent, [...(below.get(parent) ?? []), queue]);
   }
   const found: Branch<Q>[] = [];
   const visit = (parent: string, depth: number): void => {
     for (const queue of below.get(parent) ?? []) {
       found.push({ queue, depth });
-      visit(queue.name, depth + 1);
+      visit(key(queue.scheduler, queue.name), depth + 1);
     }
   };
-  visit("", 0);
+  for (const scheduler of new Set(queues.map((queue) => queue.scheduler))) visit(key(scheduler, ""), 0);
   return found;
 }

@@ -3,7 +3,7 @@ import { Button, Group, Loader, Paper, Stack, Text } from "@mantine/core";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { getQueueStatus, listQueues, type Queue, type QueueStatus } from "../api/queues";
+import { getQueueStatus, listQueues, LOCAL, type Queue, type QueueStatus } from "../api/queues";
 import { Icon } from "../parts/Icon";
 import { Empty, Page } from "../parts/Page";
 import { Problem } from "../parts/Problem";
@@ -89,7 +89,7 @@ function QueueRow({ queue, status, chosen, onChoose }: QueueRowProps) {
           </button>
           <StatusWord status={status?.status ?? queue.status} size={14} />
           <Text size="sm" className="quiet">
-            weight {queue.priority}
+            {queue.scheduler === LOCAL ? "" : `${queue.scheduler} · `}weight {queue.priority}
           </Text>
         </Group>
         {status && (

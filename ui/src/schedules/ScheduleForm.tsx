@@ -76,6 +76,7 @@ export function ScheduleForm({ schedule, onClose }: { schedule?: Schedule; onClo
             onChange={(event) => setText(event.currentTarget.value)}
             classNames={{ input: "mono" }}
             spellCheck={false}
+            autoFocus
             data-autofocus
           />
           {error !== null && <Problem error={error} title="Not saved" />}

@@ -105,7 +105,7 @@ function ProjectForm({ onClose }: { onClose: () => void }) {
     <Modal opened onClose={onClose} title="New project" closeButtonProps={{ "aria-label": "Close" }}>
       <form onSubmit={(event) => void make(event)}>
         <Stack>
-          <TextInput label="Id" description="Letters a-z, digits and '-'" required value={id} onChange={(event) => setId(event.currentTarget.value)} data-autofocus />
+          <TextInput label="Id" description="Letters a-z, digits and '-'" required value={id} onChange={(event) => setId(event.currentTarget.value)} autoFocus data-autofocus />
           <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
           <TextInput label="About" value={description} onChange={(event) => setDescription(event.currentTarget.value)} />
           {error !== null && <Problem error={error} title="Not made" />}

@@ -119,7 +119,7 @@ function TokenForm({ self, onClose }: { self: Self | undefined; onClose: () => v
     <Modal opened onClose={onClose} title="New token" closeButtonProps={{ "aria-label": "Close" }}>
       <form onSubmit={(event) => void make(event)}>
         <Stack>
-          <TextInput label="Name" description="Who or what will use it" required value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
+          <TextInput label="Name" description="Who or what will use it" required value={name} onChange={(event) => setName(event.currentTarget.value)} autoFocus data-autofocus />
           <Select label="Role" data={["viewer", "member", "admin"]} value={role} onChange={(value) => setRole(value ?? "member")} allowDeselect={false} />
           <Select
             label="Project"

@@ -11,6 +11,9 @@ import { StatusMark } from "../parts/Status";
 import { Ago } from "../parts/Time";
 import { PLACES } from "./places";
 
+/** The id of a workflow, as the server writes it. */
+const ID = /^wf-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 interface PaletteProps {
   opened: boolean;
   onClose: () => void;
@@ -49,6 +52,7 @@ function Choices({ onClose }: { onClose: () => void }) {
   const commands = (["light", "dark", "auto"] as const).filter((each) =>
     matches(`theme ${each === "auto" ? "system" : each}`),
   );
+  const id = ID.exec(text.trim())?.[0];
   const workflows = (found.data?.items ?? []).filter((each) => matches(each.name));
   const shown = [...places.map((place) => place.to), ...workflows.map((each) => each.id)].join();
   useEffect(() => {
@@ -101,7 +105,8 @@ function Choices({ onClose }: { onClose: () => void }) {
             Theme: {each === "auto" ? "system" : each}
           </Combobox.Option>
         ))}
-        {text.trim() && (
+        {id && <Combobox.Option value={`workflow:${id}`}>Open the workflow {id}</Combobox.Option>}
+        {text.trim() && !id && (
           <Combobox.Option value={`search:${text.trim()}`}>
             All workflows whose name holds “{text.trim()}”
           </Combobox.Option>

@@ -68,7 +68,7 @@ export function TemplatesPage() {
                       <Ago at={template.updated_at} />
                     </Table.Td>
                     <Table.Td>
-                      {template.entrypoint && template.project_id && (
+                      {template.entrypoint && (
                         <Anchor component={Link} to={`/submit?template=${encodeURIComponent(keyOf(template))}`} size="sm" aria-label={`Submit ${template.name}`}>
                           Submit
                         </Anchor>
@@ -108,6 +108,14 @@ function Shown({ template, onClose }: { template: Template; onClose: () => void 
       <Group justify="space-between" p="xs">
         <Text fw={600}>{template.name}</Text>
         <Group gap="xs">
+          {template.entrypoint && (
+            <Button size="xs" component={Link} to={`/submit?template=${encodeURIComponent(keyOf(template))}`}>
+              Submit
+            </Button>
+          )}
+          <Button size="xs" variant="default" component={Link} to={`/editor?template=${encodeURIComponent(keyOf(template))}`}>
+            Open in the editor
+          </Button>
           <Button size="xs" variant="default" onClick={() => setRemoving(true)}>
             Remove
           </Button>
@@ -175,7 +183,7 @@ function TemplateForm({ onClose }: { onClose: () => void }) {
             onChange={(value) => setProject(value ?? "")}
             allowDeselect={false}
           />
-          <Textarea label="WorkflowTemplate" autosize minRows={14} maxRows={24} value={text} onChange={(event) => setText(event.currentTarget.value)} classNames={{ input: "mono" }} spellCheck={false} data-autofocus />
+          <Textarea label="WorkflowTemplate" autosize minRows={14} maxRows={24} value={text} onChange={(event) => setText(event.currentTarget.value)} classNames={{ input: "mono" }} spellCheck={false} autoFocus data-autofocus />
           {error !== null && <Problem error={error} title="Not saved" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

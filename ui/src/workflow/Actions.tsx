@@ -1,5 +1,5 @@
 /** What can be done with a workflow: buttons, and the forms behind those that ask for more. */
-import { Button, Checkbox, Group, Menu, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Menu, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -9,20 +9,20 @@ import { Confirm } from "../parts/Confirm";
 import { Icon } from "../parts/Icon";
 import { tellDone, tellProblem } from "../parts/Problem";
 import { DEEDS, deedsFor, perform, type Deed } from "../workflows/actions";
-import { parametersOf, type Parameter } from "./parameters";
+import { givenTo, parametersOf, type Parameter } from "./parameters";
 import { ResumeForm } from "./ResumeForm";
 
 interface ActionsProps {
   workflow: Workflow;
-  /** Whether a pause waits for somebody. */
-  paused: boolean;
+  /** The pauses that wait for somebody. */
+  pauses: readonly string[];
 }
 
 /** The most likely two as buttons, the others in a menu. */
-export function Actions({ workflow, paused }: ActionsProps) {
+export function Actions({ workflow, pauses }: ActionsProps) {
   const [asked, setAsked] = useState<Deed | null>(null);
   const navigate = useNavigate();
-  const deeds = deedsFor(workflow.status, workflow.suspended || paused);
+  const deeds = deedsFor(workflow.status, workflow.suspended || pauses.length > 0);
   const first = deeds.slice(0, 2);
   const others = deeds.slice(2);
   return (
@@ -59,21 +59,20 @@ export function Actions({ workflow, paused }: ActionsProps) {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {asked && <Asked deed={asked} workflow={workflow} onClose={() => setAsked(null)} />}
+      {asked && <Asked deed={asked} workflow={workflow} pauses={pauses} onClose={() => setAsked(null)} />}
     </>
   );
 }
 
-interface AskedProps {
+interface AskedProps extends ActionsProps {
   deed: Deed;
-  workflow: Workflow;
   onClose: () => void;
 }
 
-function Asked({ deed, workflow, onClose }: AskedProps) {
+function Asked({ deed, workflow, pauses, onClose }: AskedProps) {
   const go = useDeed(workflow, deed);
   if (deed === "retry" || deed === "resubmit") return <AgainForm deed={deed} workflow={workflow} onGo={go} onClose={onClose} />;
-  if (deed === "resume") return <ResumeForm workflow={workflow} onGo={go} onClose={onClose} />;
+  if (deed === "resume") return <ResumeForm workflow={workflow} waiting={pauses} onGo={go} onClose={onClose} />;
   return (
     <Confirm
       title={`${DEEDS[deed].label} ${workflow.name}?`}
@@ -116,15 +115,13 @@ interface FormProps {
 /** Run again, from where it failed or as a new one, with other parameters if wished. */
 function AgainForm({ deed, workflow, onGo, onClose }: FormProps) {
   const { data: text } = useQuery({ queryKey: ["yaml", workflow.id], queryFn: () => getYaml(workflow.id) });
-  const known = text === undefined ? [] : parametersOf(text);
+  const known = text === undefined ? [] : givenTo(parametersOf(text), workflow.parameters);
   const [changed, setChanged] = useState<Record<string, string>>({});
-  const [restart, setRestart] = useState(false);
   const [busy, setBusy] = useState(false);
 
   async function go(): Promise<void> {
     setBusy(true);
-    const body = deed === "retry" ? { parameters: changed, restart_successful: restart } : { parameters: changed };
-    if (await onGo(body)) onClose();
+    if (await onGo({ parameters: changed })) onClose();
     else setBusy(false);
   }
 
@@ -138,7 +135,9 @@ function AgainForm({ deed, workflow, onGo, onClose }: FormProps) {
       >
         <Stack>
           <Text size="sm">
-            {deed === "retry" ? "What failed runs again; what succeeded does not." : "It runs once more, as a new workflow."}
+            {deed === "retry"
+              ? "What failed runs again; what succeeded does not. A node can be run again from its own panel."
+              : "It runs once more, as a new workflow."}
           </Text>
           {known.map((parameter) => (
             <ParameterField
@@ -148,14 +147,11 @@ function AgainForm({ deed, workflow, onGo, onClose }: FormProps) {
               onChange={(value) => setChanged((before) => ({ ...before, [parameter.name]: value }))}
             />
           ))}
-          {deed === "retry" && (
-            <Checkbox label="Run again what succeeded, too" checked={restart} onChange={(event) => setRestart(event.currentTarget.checked)} />
-          )}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={busy} data-autofocus>
+            <Button type="submit" loading={busy} autoFocus data-autofocus>
               {DEEDS[deed].label}
             </Button>
           </Group>

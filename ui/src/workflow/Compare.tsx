@@ -1,5 +1,5 @@
 /** Two runs side by side: what was asked for, and how long each part took. */
-import { Group, Loader, Select, Stack, Table, Text } from "@mantine/core";
+import { Group, Loader, Paper, Select, Stack, Table, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -83,26 +83,19 @@ function total(run: Summary): number | null {
 
 function Heads({ comparison: { a, b } }: { comparison: Comparison }) {
   return (
-    <div className="scroll-x" tabIndex={0} role="group" aria-label="The two runs">
-      <Table withTableBorder>
-        <Table.Tbody>
-          {[a, b].map((run, index) => (
-            <Table.Tr key={index}>
-              <Table.Td>
-                <Link to="/workflows/$id" params={{ id: run.id }} className="row-link">
-                  {run.name}
-                </Link>
-              </Table.Td>
-              <Table.Td>
-                <StatusWord status={run.status} />
-              </Table.Td>
-              <Table.Td className="nowrap">{instant(run.created_at)}</Table.Td>
-              <Table.Td className="num">{span(total(run))}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <Paper withBorder p="sm" role="group" aria-label="The two runs">
+      {[a, b].map((run, index) => (
+        <Group key={index} gap="md" className="facts" py={2}>
+          <Link to="/workflows/$id" params={{ id: run.id }} className="row-link">
+            {run.name}
+          </Link>
+          <StatusWord status={run.status} />
+          <Text size="sm" className="num">
+            {instant(run.created_at)} · {span(total(run))}
+          </Text>
+        </Group>
+      ))}
+    </Paper>
   );
 }
 

@@ -25,8 +25,8 @@ export function EventsView({ workflow, live, onChoose }: EventsViewProps) {
         <Table layout="auto" aria-label="Why nodes wait">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Waits</Table.Th>
-              <Table.Th>For</Table.Th>
+              <Table.Th>Node</Table.Th>
+              <Table.Th>Why it waits</Table.Th>
               <Table.Th>Expected start</Table.Th>
             </Table.Tr>
           </Table.Thead>

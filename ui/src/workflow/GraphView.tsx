@@ -20,6 +20,8 @@ import { UnitNode, type UnitFlowNode } from "./UnitNode";
 
 const TYPES = { unit: UnitNode };
 const SIZE = { width: WIDTH, height: HEIGHT };
+/** Below this zoom names are hard to read. */
+const READABLE = 0.6;
 /** From so many boxes on there is a small map. */
 const MAPPED = 25;
 
@@ -72,7 +74,9 @@ function Inner({ graph, chosen, onChoose }: GraphViewProps) {
   const least = useLeast(places, large);
   const goTo = useGoTo(places, least, narrow);
   const flow = useReactFlow();
-  useFirstLook(places, narrow, goTo);
+  const at = useMemo(() => view.units.find((unit) => holds(unit, chosen))?.key, [view, chosen]);
+  useFirstLook(places, narrow, goTo, at);
+  useInView(places, at, goTo);
 
   /** From afar there are no boxes to click on, only their colours. */
   function onPane(event: MouseEvent): void {
@@ -188,7 +192,6 @@ function useNodes(view: View, places: ReadonlyMap<string, Point>, looks: Looks):
     return view.units.flatMap((unit): UnitFlowNode[] => {
       const position = places.get(unit.key);
       if (!position) return [];
-      const holds = chosen !== undefined && (unit.node === chosen || unit.members.includes(chosen));
       return [
         {
           id: unit.key,
@@ -197,11 +200,16 @@ function useNodes(view: View, places: ReadonlyMap<string, Point>, looks: Looks):
           width: WIDTH,
           height: HEIGHT,
           ariaLabel: `${unit.name}, ${unit.status}`,
-          data: { unit, chosen: holds, dimmed: text !== "" && !matches(unit, text), down, onToggle: toggle },
+          data: { unit, chosen: holds(unit, chosen), dimmed: text !== "" && !matches(unit, text), down, onToggle: toggle },
         },
       ];
     });
   }, [view, places, chosen, wanted, down, toggle]);
+}
+
+/** Tell whether a box is the chosen node, or stands for it. */
+function holds(unit: Unit, chosen: string | undefined): boolean {
+  return chosen !== undefined && (unit.node === chosen || unit.members.includes(chosen));
 }
 
 function matches(unit: Unit, text: string): boolean {
@@ -218,17 +226,42 @@ function useEdges(view: View, places: ReadonlyMap<string, Point>): Edge[] {
   );
 }
 
-/** Show all of a graph with every new layout; of a large one what can be read, and only at first. */
-function useFirstLook(places: ReadonlyMap<string, Point>, down: boolean, goTo: GoTo): void {
+/**
+ * Show all of a graph with every new layout; of a large one what can be read, and only at first. Where
+ * a box is chosen and the whole would be too small to read, that box comes first.
+ */
+function useFirstLook(places: ReadonlyMap<string, Point>, down: boolean, goTo: GoTo, chosen: string | undefined): void {
+  const store = useStoreApi();
   const looked = useRef<boolean | null>(null);
   const ready = useStore((state) => state.width > 0);
   useEffect(() => {
     if (!ready || !places.size) return;
     const first = looked.current !== down;
     looked.current = down;
-    if (places.size <= DRAW_ALL) goTo(null);
-    else if (first) goTo(null, 1, FAR);
+    if (places.size <= DRAW_ALL) {
+      const { width, height } = store.getState();
+      const small = fitOf(boundsOf(places, SIZE), { width, height }) < READABLE;
+      goTo(chosen && small && places.has(chosen) ? [chosen] : null, chosen && small ? READABLE : 1);
+    } else if (first) goTo(null, 1, FAR);
   }, [places, ready]);
+}
+
+/** Follow the chosen box where the panel that opens for it would hide it. */
+function useInView(places: ReadonlyMap<string, Point>, chosen: string | undefined, goTo: GoTo): void {
+  const store = useStoreApi();
+  const width = useStore((state) => state.width);
+  const latest = useRef({ places, goTo });
+  latest.current = { places, goTo };
+  useEffect(() => {
+    const place = chosen === undefined ? undefined : latest.current.places.get(chosen);
+    if (!place) return;
+    const { transform, height } = store.getState();
+    const [x, y, zoom] = transform;
+    const left = place.x * zoom + x;
+    const top = place.y * zoom + y;
+    const seen = left >= 0 && top >= 0 && left + WIDTH * zoom <= width && top + HEIGHT * zoom <= height;
+    if (!seen) latest.current.goTo([chosen!], Math.max(zoom, FAR));
+  }, [chosen, width]);
 }
 
 interface ToolsProps {

@@ -7,15 +7,19 @@ import { Icon } from "../parts/Icon";
 import { Problem } from "../parts/Problem";
 import { StatusWord } from "../parts/Status";
 import { Ago, At, Took } from "../parts/Time";
-import { between, bytes, clock, span } from "../parts/time";
+import { between, bytes, exactClock, instant, span } from "../parts/time";
 import { Artifact } from "./Artifact";
 import { isStructure } from "./gantt";
 import { LogView } from "./LogView";
+import { RunAgain } from "./RunAgain";
+import { storyOf } from "./story";
 
 interface NodePanelProps {
   workflow: string;
   node: string;
   bar: Bar | undefined;
+  /** Whether the workflow has ended: then nodes of it can be run again. */
+  over: boolean;
   tab: string;
   wide: boolean;
   onTab: (tab: string) => void;
@@ -25,7 +29,7 @@ interface NodePanelProps {
 }
 
 /** The panel. */
-export function NodePanel({ workflow, node: id, bar, tab, wide, onTab, onWide, onChoose, onClose }: NodePanelProps) {
+export function NodePanel({ workflow, node: id, bar, over, tab, wide, onTab, onWide, onChoose, onClose }: NodePanelProps) {
   const { data: node, error } = useQuery({
     queryKey: ["node", workflow, id],
     queryFn: () => getNode(workflow, id),
@@ -55,9 +59,11 @@ export function NodePanel({ workflow, node: id, bar, tab, wide, onTab, onWide, o
             <Text size="sm" className="quiet">
               {node.type}
             </Text>
-            <Text size="sm">
-              <Took start={node.start_time} end={node.end_time} />
-            </Text>
+            {node.status !== "pending" && (
+              <Text size="sm">
+                <Took start={node.start_time} end={node.end_time} />
+              </Text>
+            )}
           </Group>
           {node.message && (
             <Text size="sm" mt={4} className="wrap-anywhere">
@@ -72,6 +78,7 @@ export function NodePanel({ workflow, node: id, bar, tab, wide, onTab, onWide, o
             </Tabs.List>
             <Tabs.Panel value="about" pt="sm" className="panel-body">
               <About workflow={workflow} node={node} bar={bar} onChoose={onChoose} />
+              {over && hasEnded(node.status) && !isStructure(node.type) && <RunAgain workflow={workflow} node={node} onDone={onClose} />}
             </Tabs.Panel>
             {logs && (
               <Tabs.Panel value="log" pt="sm" className="panel-body panel-log">
@@ -105,7 +112,7 @@ function About({ workflow, node, bar, onChoose }: AboutProps) {
         rows={[
           ["Template", node.template],
           ["Waited", waited === null ? null : span(waited)],
-          ["Started", node.start_time && <At at={node.start_time} />],
+          ["Started", !waits && node.start_time && <At at={node.start_time} />],
           ["Ended", node.end_time && <At at={node.end_time} />],
           ["CPU", cpuText(node)],
           ["Memory", memoryText(node)],
@@ -127,22 +134,26 @@ function About({ workflow, node, bar, onChoose }: AboutProps) {
           </Group>
         </Stack>
       )}
-      <NodeEvents workflow={workflow} node={node} />
+      <NodeEvents workflow={workflow} node={node} bar={bar} />
     </Stack>
   );
 }
 
-/** What happened to this node, of the events of the workflow. */
-function NodeEvents({ workflow, node }: { workflow: string; node: Node }) {
-  const { data = [] } = useQuery({ queryKey: ["events", workflow], queryFn: () => getEvents(workflow) });
-  const own = data.filter((event) => event.node !== "" && [node.id, node.name].includes(event.node));
-  if (!own.length) return null;
+/** What happened to this node: its own instants, and what is on record of it. */
+function NodeEvents({ workflow, node, bar }: { workflow: string; node: Node; bar: Bar | undefined }) {
+  const { data = [] } = useQuery({
+    queryKey: ["events", workflow],
+    queryFn: () => getEvents(workflow),
+    refetchInterval: hasEnded(node.status) ? false : 3000,
+  });
+  const story = storyOf(node, bar, data);
+  if (!story.length) return null;
   return (
     <section aria-label="Events of the node">
       <Text size="sm" fw={600}>
         Events
       </Text>
-      <Facts rows={own.map((event) => [clock(event.at), event.text])} />
+      <Facts first={112} rows={story.map(({ at, text }) => [<time dateTime={at} title={instant(at)} className="num">{exactClock(at)}</time>, text])} />
     </section>
   );
 }
@@ -157,7 +168,7 @@ function Waiting({ workflow, node }: { workflow: string; node: Node }) {
   return (
     <div className="waiting">
       <Text size="sm" fw={600}>
-        Waiting for {why?.reason ?? node.waiting_for ?? "its turn"}
+        Waiting: {why?.reason ?? node.waiting_for ?? "for its turn"}
       </Text>
       <Text size="sm">
         Expected start: {why?.expected_start ? <Ago at={why.expected_start} /> : "not known"}
@@ -184,15 +195,15 @@ function exitCode(node: Node): string | null {
   return typeof code === "string" ? code : null;
 }
 
-function Facts({ rows }: { rows: [string, React.ReactNode][] }) {
+function Facts({ rows, first = 90 }: { rows: [React.ReactNode, React.ReactNode][]; first?: number }) {
   return (
     <Table layout="fixed" verticalSpacing={3} horizontalSpacing={4} withRowBorders={false}>
       <Table.Tbody>
         {rows
           .filter(([, value]) => value)
           .map(([name, value], index) => (
-            <Table.Tr key={`${name} ${index}`}>
-              <Table.Th w={90} className="quiet fact">
+            <Table.Tr key={index}>
+              <Table.Th w={first} className="quiet fact">
                 {name}
               </Table.Th>
               <Table.Td className="wrap-anywhere">{value}</Table.Td>

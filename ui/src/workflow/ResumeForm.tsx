@@ -3,10 +3,12 @@ import { Button, Group, Loader, Modal, Select, Stack, Text, TextInput } from "@m
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { listNodes, type Node, type Workflow } from "../api/workflows";
+import { getNode, type Node, type Workflow } from "../api/workflows";
 
 interface ResumeFormProps {
   workflow: Workflow;
+  /** The pauses that wait. */
+  waiting: readonly string[];
   onGo: (body: object) => Promise<boolean>;
   onClose: () => void;
 }
@@ -20,15 +22,20 @@ export function suppliedOf(node: Node): string[] {
     .map((each) => each.name);
 }
 
-/** Give the pauses that wait. */
-export async function waitingPauses(id: string): Promise<Node[]> {
-  const { items } = await listNodes(id, 1);
-  return items.filter((node) => node.type === "suspend" && ["running", "pending"].includes(node.status));
+/** So many pauses can be chosen from; all of them go on together, however many there are. */
+const MOST = 50;
+
+/** Read the pauses that wait. */
+async function readPauses(workflow: string, waiting: readonly string[]): Promise<Node[]> {
+  return Promise.all(waiting.slice(0, MOST).map((id) => getNode(workflow, id)));
 }
 
 /** The form. */
-export function ResumeForm({ workflow, onGo, onClose }: ResumeFormProps) {
-  const { data: pauses } = useQuery({ queryKey: ["node", workflow.id, "pauses"], queryFn: () => waitingPauses(workflow.id) });
+export function ResumeForm({ workflow, waiting, onGo, onClose }: ResumeFormProps) {
+  const { data: pauses } = useQuery({
+    queryKey: ["node", workflow.id, "pauses", waiting.join()],
+    queryFn: () => readPauses(workflow.id, waiting),
+  });
   const [chosen, setChosen] = useState("");
   const [values, setValues] = useState<Record<string, string>>({});
   const [message, setMessage] = useState("");
@@ -78,7 +85,7 @@ export function ResumeForm({ workflow, onGo, onClose }: ResumeFormProps) {
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={busy} data-autofocus>
+            <Button type="submit" loading={busy} autoFocus data-autofocus>
               Resume
             </Button>
           </Group>

@@ -94,7 +94,7 @@ function Bars({ chart, now, zoom, chosen, onChoose }: BarsProps) {
       <div className="gantt-inner" style={{ width: `${zoom * 100}%` }}>
         <div className="gantt-axis" aria-hidden="true">
           {marks.map((mark) => (
-            <span key={mark} style={{ left: `${(mark / seconds) * 100}%` }}>
+            <span key={mark} className={mark > 0.85 * seconds ? "gantt-last" : undefined} style={{ left: `${(mark / seconds) * 100}%` }}>
               {span(mark).replace(".0s", "s")}
             </span>
           ))}

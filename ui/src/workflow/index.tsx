@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
 
+import { LOCAL, queueName } from "../api/queues";
 import { getYaml, hasEnded, type Workflow } from "../api/workflows";
 import { CodeLater } from "../parts/CodeLater";
 import { Page } from "../parts/Page";
@@ -14,6 +15,7 @@ import { Ago, Took } from "../parts/Time";
 import { useKeys } from "../shell/keys";
 import { Actions } from "./Actions";
 import { EventsView } from "./EventsView";
+import { Failures } from "./Failures";
 import { GraphView } from "./GraphView";
 import { NodePanel } from "./NodePanel";
 import { TimelineView } from "./TimelineView";
@@ -42,23 +44,28 @@ function Shown({ workflow, live }: { workflow: Workflow; live: string }) {
   const tab = TABS.find((each) => each === search["tab"]) ?? "graph";
   const chosen = search["node"];
   const timeline = useTimeline(workflow.id, tab === "timeline" || chosen !== undefined);
-  const paused = useMemo(
-    () => graph.data?.actual.nodes.some((node) => node.type === "suspend" && node.status === "running") ?? false,
+  const pauses = useMemo(
+    () => graph.data?.actual.nodes.filter((node) => node.type === "suspend" && node.status === "running").map(({ id }) => id) ?? [],
     [graph.data],
   );
-  const choose = (node: string) => setSearch({ node, panel: search["panel"] ?? "about" });
+  const choose = (node: string, panel = search["panel"] ?? "about") => setSearch({ node, panel });
   useKeys({ Escape: () => setSearch({ node: "", panel: "", wide: "" }) });
   const wide = search["wide"] === "1" && chosen !== undefined;
   return (
     <Page
       title={workflow.name}
-      actions={<Actions workflow={workflow} paused={paused} />}
+      actions={<Actions workflow={workflow} pauses={pauses} />}
       about={<Facts workflow={workflow} live={live} />}
     >
-      {workflow.message && !["succeeded"].includes(workflow.status) && (
-        <Text size="sm" className="wrap-anywhere">
-          {workflow.message}
-        </Text>
+      {workflow.status !== "succeeded" && (
+        <div className="reasons">
+          {workflow.message && (
+            <Text size="sm" className="wrap-anywhere">
+              {workflow.message}
+            </Text>
+          )}
+          {hasEnded(workflow.status) && graph.data && <Failures workflow={workflow.id} graph={graph.data} onChoose={choose} />}
+        </div>
       )}
       <div className={`split${chosen ? " split-open" : ""}${wide ? " split-wide" : ""}`}>
         <Paper withBorder className="split-main">
@@ -93,6 +100,7 @@ function Shown({ workflow, live }: { workflow: Workflow; live: string }) {
               workflow={workflow.id}
               node={chosen}
               bar={timeline.data?.find((bar) => bar.id === chosen)}
+              over={hasEnded(workflow.status)}
               tab={search["panel"] ?? "about"}
               wide={wide}
               onTab={(panel) => setSearch({ panel })}
@@ -133,11 +141,12 @@ function Facts({ workflow, live }: { workflow: Workflow; live: string }) {
           <>
             {" · "}
             <Anchor component={Link} to={`/queues?queue=${encodeURIComponent(workflow.queue_id)}`} size="sm">
-              {workflow.queue_id.replace(/^q-/, "")}
+              {queueName(workflow.queue_id)}
             </Anchor>
           </>
         )}
         {` · priority ${workflow.priority}`}
+        {workflow.scheduler !== LOCAL && ` · ${workflow.scheduler}`}
       </Text>
       {runs && live === "lost" && (
         <Text size="sm" c="red" component="span">
@@ -149,8 +158,18 @@ function Facts({ workflow, live }: { workflow: Workflow; live: string }) {
           {workflow.description}
         </Text>
       )}
+      <Given parameters={workflow.parameters} />
     </Group>
   );
+}
+
+/** What the run was given; a long value whole on hover. */
+function Given({ parameters }: Pick<Workflow, "parameters">) {
+  return Object.entries(parameters).map(([name, value]) => (
+    <span key={name} className="given" title={`${name}: ${value ?? ""}`}>
+      <span className="quiet">{name}</span> <span className="mono">{value ?? "–"}</span>
+    </span>
+  ));
 }
 
 function SubmittedText({ workflow }: { workflow: string }) {

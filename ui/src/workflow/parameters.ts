@@ -32,6 +32,13 @@ export function parametersOf(text: string): Parameter[] {
   return [];
 }
 
+/** Give what a run was really given: its text says only what it would have been without a form. */
+export function givenTo(written: readonly Parameter[], values: Readonly<Record<string, string | null>>): Parameter[] {
+  const known = written.map((each) => ({ ...each, value: values[each.name] ?? each.value }));
+  const others = Object.entries(values).filter(([name]) => !written.some((each) => each.name === name));
+  return [...known, ...others.map(([name, value]) => ({ name, value: value ?? "", description: "", choices: [] }))];
+}
+
 function read(raw: Raw): Parameter {
   const value = raw.value ?? raw.default ?? "";
   return {

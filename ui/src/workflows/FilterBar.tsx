@@ -2,10 +2,10 @@
 import { Button, Group, MultiSelect, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { memo, useEffect, useState } from "react";
+import { memo, useEffect, useRef, useState } from "react";
 
 import { listProjects } from "../api/admin";
-import { listQueues } from "../api/queues";
+import { listQueues, queueLabel } from "../api/queues";
 import { STATUSES } from "../api/workflows";
 import { Icon } from "../parts/Icon";
 import type { Search } from "../parts/search";
@@ -22,7 +22,7 @@ export const FilterBar = memo(function FilterBar({ search, onChange }: FilterBar
   const queues = useQuery({ queryKey: ["queues"], queryFn: listQueues, staleTime: 30_000 });
   const statuses = (search["status"] ?? "").split(",").filter(Boolean);
   return (
-    <Group gap="xs" align="flex-end" role="search" aria-label="Filters">
+    <Group gap="xs" align="flex-end" className="filters" role="search" aria-label="Filters">
       <NameField value={search["name"] ?? ""} onChange={(name) => onChange({ name })} />
       <MultiSelect
         aria-label="Status"
@@ -35,7 +35,7 @@ export const FilterBar = memo(function FilterBar({ search, onChange }: FilterBar
         w={220}
       />
       <Choice label="project" value={search["project"]} data={projects.data?.map((each) => ({ value: each.id, label: each.name || each.id }))} onChange={(project) => onChange({ project })} />
-      <Choice label="queue" value={search["queue"]} data={queues.data?.map((each) => ({ value: each.id, label: each.name }))} onChange={(queue) => onChange({ queue })} />
+      <Choice label="queue" value={search["queue"]} data={queues.data?.map((each) => ({ value: each.id, label: queueLabel(each) }))} onChange={(queue) => onChange({ queue })} />
       <Choice label="time" value={search["since"]} data={Object.keys(SPANS).map((each) => ({ value: each, label: `last ${each}` }))} onChange={(since) => onChange({ since })} />
       <Choice label="newest first" value={search["sort"]} data={[{ value: "oldest", label: "oldest first" }]} onChange={(sort) => onChange({ sort })} bare />
       {isFiltered(search) && (
@@ -75,8 +75,17 @@ function Choice({ label, value, data = [], onChange, bare }: ChoiceProps) {
 
 function NameField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const [text, setText] = useState(value);
-  const later = useDebouncedCallback(onChange, 250);
-  useEffect(() => setText(value), [value]);
+  const sent = useRef(value);
+  const later = useDebouncedCallback((typed: string) => {
+    sent.current = typed;
+    onChange(typed);
+  }, 250);
+  useEffect(() => {
+    // Only what comes from elsewhere: an echo of ours must not take away what was typed since.
+    if (value === sent.current) return;
+    sent.current = value;
+    setText(value);
+  }, [value]);
   return (
     <TextInput
       data-search
@@ -89,6 +98,7 @@ function NameField({ value, onChange }: { value: string; onChange: (value: strin
         later(event.currentTarget.value);
       }}
       onKeyDown={(event) => {
+        if (event.key === "Enter" || event.key === "Escape") later.flush();
         if (event.key === "Escape") event.currentTarget.blur();
       }}
       w={220}

@@ -4,6 +4,7 @@ import { useElementSize } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { memo, useEffect, useRef, useState, type MouseEvent, type UIEvent } from "react";
 
+import { queueName } from "../api/queues";
 import type { Filters, Summary } from "../api/workflows";
 import { StatusWord } from "../parts/Status";
 import { Ago, Took } from "../parts/Time";
@@ -142,7 +143,7 @@ const Row = memo(function Row({ index, row, marked, current, onMark }: RowProps)
         {row.project_id}
       </span>
       <span role="cell" className="cut col-queue">
-        {row.queue_id?.replace(/^q-/, "") ?? "–"}
+        {row.queue_id ? queueName(row.queue_id) : "–"}
       </span>
       <span role="cell" className="col-progress">
         <span className="bar" role="progressbar" aria-valuenow={row.progress} aria-valuemin={0} aria-valuemax={100} aria-label={`${row.progress}% done`}>

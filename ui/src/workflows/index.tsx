@@ -12,7 +12,7 @@ import { useNow } from "../parts/Time";
 import { useKeys } from "../shell/keys";
 import { BulkBar } from "./BulkBar";
 import { FilterBar } from "./FilterBar";
-import { filtersOf, isFiltered } from "./filters";
+import { countText, filtersOf, isFiltered } from "./filters";
 import { Table, useTableRows } from "./Table";
 
 /** The page. */
@@ -43,7 +43,7 @@ export function WorkflowsPage() {
   useRowKeys(rows, cursor, setCursor, (row) => mark([row], !marked.has(row.id)));
 
   return (
-    <Page title="Workflows" actions={<SubmitButton />} about={<Count total={rows.total} />}>
+    <Page title="Workflows" actions={<SubmitButton />} about={<Count total={rows.total} atLeast={rows.atLeast} />}>
       <FilterBar search={search} onChange={setSearch} />
       <BulkBar marked={marked} onClear={() => setMarked(new Map())} />
       {rows.error !== null && <Problem error={rows.error} onRetry={rows.refresh} />}
@@ -63,10 +63,10 @@ export function WorkflowsPage() {
   );
 }
 
-function Count({ total }: { total: number }) {
+function Count({ total, atLeast }: { total: number; atLeast: boolean }) {
   return (
-    <Text size="sm" className="quiet num" aria-live="polite">
-      {total.toLocaleString("en")} workflow{total === 1 ? "" : "s"}
+    <Text size="sm" className="quiet num" aria-live="polite" title={atLeast ? "Still being counted: there may be more" : undefined}>
+      {countText(total, atLeast)}
     </Text>
   );
 }

@@ -11,6 +11,8 @@ const SETTLED = 80;
 interface Rows {
   /** Not known while only pages are on their way that were not asked for before. */
   total: number | undefined;
+  /** Whether there may be more: a long list is still being counted. */
+  atLeast: boolean;
   row: (index: number) => Summary | undefined;
   error: unknown;
   loading: boolean;
@@ -33,6 +35,7 @@ export function useRows(filters: Filters, wanted: number[]): Rows {
   const known = answers.find((each) => each.data)?.data;
   return {
     total: known?.total,
+    atLeast: known?.atLeast ?? false,
     row: (index) => byPage.get(Math.floor(index / PAGE_SIZE) + 1)?.items[index % PAGE_SIZE],
     error: answers.find((each) => each.error && !each.data)?.error ?? null,
     loading: answers.some((each) => each.isPending),

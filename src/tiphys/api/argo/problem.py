@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 from starlette.responses import Response
 
-from tiphys.api.problems import MAX_DETAIL, code_of, echo
+from tiphys.api.problems import MAX_DETAIL, RETRY_AFTER, code_of, echo
 from tiphys.errors import Problem, SpecError, TiphysError
 
 _log = logging.getLogger(__name__)
@@ -77,7 +77,9 @@ def refuse(error: Exception) -> Response:
     """Answer with an error."""
     status, code, message = describe(error)
     body = msgspec.json.encode({"code": code, "message": message})
-    headers = {"WWW-Authenticate": 'Bearer realm="tiphys"'} if status == 401 else {}
+    headers = {"Retry-After": RETRY_AFTER[status]} if status in RETRY_AFTER else {}
+    if status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="tiphys"'
     return Response(body, status, headers, "application/json")
 
 
