@@ -55,6 +55,7 @@ export function SubmitForm({ typed, parameters, faults, onChange, onSubmit, busy
               size="xs"
               label="Priority"
               description="A word, or a number."
+              placeholder="as the workflow says, else normal"
               data={[...PRIORITIES]}
               value={typed.priority}
               error={faults["priority"]}

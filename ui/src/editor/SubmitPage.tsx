@@ -66,7 +66,7 @@ function Submission({ given }: { given: Given }) {
     project: "default",
     queue: null,
     scheduler: null,
-    priority: "normal",
+    priority: "",
     description: "",
     cpu: "",
     memory: "",

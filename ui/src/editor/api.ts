@@ -25,7 +25,7 @@ export interface Submission {
   scheduler: string | null;
   queue_id: string | null;
   description: string;
-  priority: string | number;
+  priority: string | number | null;
   parameters: Record<string, string>;
   estimated_cpu: string | null;
   estimated_memory: string | null;
@@ -45,7 +45,7 @@ export interface Question {
   /** Leave out what waits and runs now. */
   idle: boolean;
   queue_id: string | null;
-  priority: string | number;
+  priority: string | number | null;
 }
 
 export const simulate = (body: Question) =>

@@ -16,7 +16,7 @@ spec:
 const document = readModel(readSource(TEXT)).main;
 const parameters = document?.parameters ?? [];
 const TYPED: Typed = {
-  name: "x", project: "default", queue: null, scheduler: null, priority: "normal", description: "", cpu: " ", memory: "1Gi",
+  name: "x", project: "default", queue: null, scheduler: null, priority: "", description: "", cpu: " ", memory: "1Gi",
   parameters: { who: "moon", days: "3", need: "", other: "1" },
 };
 
@@ -42,6 +42,7 @@ describe("the form", () => {
       estimated_cpu: null,
       estimated_memory: "1Gi",
     });
+    expect(submissionOf(TYPED, TEXT, parameters).priority).toBeNull();
   });
 
   test("offers the open queues of the scheduler that will take it", () => {

@@ -12,6 +12,7 @@ export interface Typed {
   readonly queue: string | null;
   /** As the server decides, where none is named. */
   readonly scheduler: string | null;
+  /** Empty for that of the workflow's own text. */
   readonly priority: string;
   readonly description: string;
   readonly cpu: string;
@@ -44,7 +45,7 @@ export function faultsOf(typed: Typed, parameters: readonly Parameter[]): Record
 }
 
 function isPriority(text: string): boolean {
-  return (PRIORITIES as readonly string[]).includes(text) || /^-?\d{1,9}$/.test(text);
+  return text === "" || (PRIORITIES as readonly string[]).includes(text) || /^-?\d{1,9}$/.test(text);
 }
 
 function isMissing(parameter: Parameter, typed: Readonly<Record<string, string>>): boolean {
@@ -64,8 +65,9 @@ export function changedParameters(typed: Typed, parameters: readonly Parameter[]
   return Object.fromEntries(pairs);
 }
 
-/** Give the priority as the server takes it: a number or one of the words. */
-export function priorityOf({ priority }: Typed): string | number {
+/** Give the priority as the server takes it: a number or one of the words; null for that of the text. */
+export function priorityOf({ priority }: Typed): string | number | null {
+  if (priority === "") return null;
   return /^-?\d+$/.test(priority) ? Number(priority) : priority;
 }
 
