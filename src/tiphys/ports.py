@@ -23,7 +23,13 @@ CRON_LABEL = "workflows.argoproj.io/cron-workflow"
 SCHEDULER_LABEL = "tiphys.dev/scheduler"
 """The label by which a workflow says where its nodes run."""
 LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO = "local", "k8s-native", "argo-default", "volcano"
-SCHEDULERS = (LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO)
+KUEUE = "kueue"
+"""``K8S_NATIVE``, and Kueue admits it: the workflow names one of Kueue's queues."""
+SCHEDULERS = (LOCAL, K8S_NATIVE, ARGO_DEFAULT, VOLCANO, KUEUE)
+PLAIN_JOBS = (K8S_NATIVE, KUEUE)
+"""Schedulers for which our engine makes Jobs that the cluster's own scheduler places."""
+WITH_QUEUES = (VOLCANO, KUEUE)
+"""Schedulers of a cluster that have queues of their own."""
 DISPATCHED = frozenset({ARGO_DEFAULT})
 """Schedulers that take whole workflows: our engine only mirrors them."""
 CONTROLLER_LABEL = mark.CONTROLLER

@@ -259,7 +259,12 @@ def test_a_controller_that_is_killed_anywhere_leaves_nothing_stuck(dock: Dock) -
 def test_a_workflow_as_unit_waits_suspended_and_then_runs(dock: Dock) -> None:
     dock.queue({GPU: 1})
     dock.start()
-    needs = {"kueue.k8s.io/max-resources": json.dumps({GPU: 2})}
+    selector, toleration = {"kubernetes.io/os": "linux"}, {"key": "spot", "operator": "Exists"}
+    needs = {
+        "kueue.k8s.io/max-resources": json.dumps({GPU: 2}),
+        "kueue.k8s.io/node-selector": json.dumps(selector),
+        "kueue.k8s.io/toleration": json.dumps(toleration),
+    }
     name = dock.submit(STORY_2, unit="workflow", notes=needs)
     dock.until(lambda: len(dock.workloads()) == 1, "its Workload")
     dock.until(lambda: dock.workflow(name)["spec"].get("suspend"), "its suspension")
@@ -269,7 +274,10 @@ def test_a_workflow_as_unit_waits_suspended_and_then_runs(dock: Dock) -> None:
 
     (workload,) = dock.workloads()
     dock.settle(1)
-    assert workload["spec"]["podSets"][0]["count"] == 1
+    (pods,) = workload["spec"]["podSets"]
+    assert pods["count"] == 1
+    spec = pods["template"]["spec"]
+    assert (spec["nodeSelector"], spec["tolerations"]) == (selector, [toleration])
 
 
 def test_an_injected_workflow_pauses_until_its_layers_are_admitted(dock: Dock) -> None:

@@ -71,7 +71,7 @@ class Submit(Strict):
         min_length=1,
         description="An Argo Workflow; templates, config maps and secrets may stand beside it.",
     )
-    scheduler: Literal["local", "k8s-native", "argo-default", "volcano"] | None = Field(
+    scheduler: Literal["local", "k8s-native", "argo-default", "volcano", "kueue"] | None = Field(
         None,
         description="Where its tasks run: on this machine, or on a cluster. "
         "As the server is configured, if not given: local, unless somebody has changed that.",
@@ -220,7 +220,7 @@ class NewQueue(QueueChange):
     )
 
     name: str
-    scheduler: Literal["local", "volcano"] = "local"
+    scheduler: Literal["local", "volcano", "kueue"] = "local"
 
     @field_validator("name")
     @classmethod

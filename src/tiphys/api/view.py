@@ -11,7 +11,7 @@ from tiphys.api.envelope import instant
 from tiphys.control.task import requests_of
 from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.errors import InvalidInputError, NotFoundError
-from tiphys.ports import LOCAL, SCHEDULER_LABEL, VOLCANO
+from tiphys.ports import LOCAL, SCHEDULER_LABEL, WITH_QUEUES
 from tiphys.service.submission import CREATED_BY, DESCRIPTION, NAME_LABEL
 from tiphys.spec import model
 from tiphys.store import NodeRow, WorkflowSummary
@@ -75,7 +75,7 @@ def queue_of(row: WorkflowSummary) -> str | None:
         return None
     # Queues of others than our own scheduler say whose they are (``service.queue_desk``).
     whose = row.labels.get(SCHEDULER_LABEL, "")
-    return f"q-{whose}:{row.queue}" if whose == VOLCANO else f"q-{row.queue}"
+    return f"q-{whose}:{row.queue}" if whose in WITH_QUEUES else f"q-{row.queue}"
 
 
 def details(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from tiphys.ports import K8S_NATIVE, SCHEDULER_LABEL, VOLCANO
+from tiphys.ports import PLAIN_JOBS, SCHEDULER_LABEL, VOLCANO
 from tiphys.store import Store, WorkflowFilter
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MOST = 5000
 """Workflows that are looked at, newest first: whatever was under way is among them."""
-_ON_CLUSTER = f"{SCHEDULER_LABEL} in ({K8S_NATIVE},{VOLCANO})"
+_ON_CLUSTER = f"{SCHEDULER_LABEL} in ({','.join((*PLAIN_JOBS, VOLCANO))})"
 
 
 async def clean_up(host: Host) -> None:

@@ -2,7 +2,8 @@
 
 Pure. With ``scheduler.volcano.enabled`` off (``ENABLE_VOLCANO_SCHEDULER``), work for Volcano runs
 on this machine: it keeps a note of what it asked for, so that a resubmission asks again, and the
-queue that it names, which is one of the cluster's, plays no part.
+queue that it names, which is one of the cluster's, plays no part. Work for Kueue is work for the
+cluster that names one of Kueue's queues; ``kueue.label`` says by which label.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from collections.abc import Mapping
 import msgspec
 
 from tiphys.config import SchedulerSettings
+from tiphys.core.gang import QUEUE as OWN_QUEUE
 from tiphys.core.priority import DEFAULT_CLASS, PRIORITY_CLASSES
-from tiphys.ports import LOCAL, SCHEDULER_LABEL, VOLCANO
+from tiphys.errors import InvalidInputError
+from tiphys.kueue.label import QUEUE
+from tiphys.ports import KUEUE, LOCAL, SCHEDULER_LABEL, VOLCANO
 from tiphys.spec import model
 
 ASKED = "tiphys.dev/asked-scheduler"
@@ -41,12 +45,25 @@ def choose(workflow: model.Workflow, settings: SchedulerSettings) -> tuple[model
     if wanted == VOLCANO and not settings.volcano.enabled:
         annotations[ASKED] = wanted
         wanted, why = LOCAL, _WHY
+    if wanted == KUEUE:
+        labels[QUEUE] = _kueues(labels, annotations)
     if wanted != LOCAL or named == LOCAL:  # Said is said: whoever submits it again means it, too.
         labels[SCHEDULER_LABEL] = wanted
     if (labels, annotations) == (meta.labels, meta.annotations):
         return workflow, why
     changed = replace(meta, labels=labels, annotations=annotations)
     return replace(workflow, metadata=changed), why
+
+
+def _kueues(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
+    """Give the queue of work for Kueue: the one that the submission names, or its own label."""
+    queue = annotations.get(OWN_QUEUE) or labels.get(OWN_QUEUE) or labels.get(QUEUE, "")
+    if not queue:
+        raise InvalidInputError(
+            f"work for Kueue needs a queue: name one (queue_id, or the label {QUEUE});"
+            " k8s-native runs without"
+        )
+    return queue
 
 
 def classed(

@@ -20,7 +20,7 @@ from tiphys.control.task import volumes_of
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import ClusterError, NotFoundError, TiphysError
-from tiphys.ports import K8S_NATIVE, SCHEDULER_LABEL, VOLCANO, is_dispatched
+from tiphys.ports import PLAIN_JOBS, SCHEDULER_LABEL, VOLCANO, is_dispatched
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.spec import model
 from tiphys.store import Store
@@ -41,7 +41,7 @@ def goes(spec: model.WorkflowSpec, labels: Mapping[str, str], phase: str) -> boo
     """Whether the claims of a run that is in this phase are to be deleted."""
     if phase not in FINISHED or not spec.volume_claim_templates:
         return False
-    ours = labels.get(SCHEDULER_LABEL) in (K8S_NATIVE, VOLCANO)
+    ours = labels.get(SCHEDULER_LABEL) in (*PLAIN_JOBS, VOLCANO)
     if not ours or is_dispatched(labels):
         return False
     rule = spec.volume_claim_gc

@@ -16,7 +16,7 @@ from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import NotFoundError, TiphysError
 from tiphys.kueue import label
-from tiphys.ports import K8S_NATIVE, SCHEDULER_LABEL
+from tiphys.ports import PLAIN_JOBS, SCHEDULER_LABEL
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.store import Store, WorkflowFilter
 
@@ -70,7 +70,7 @@ class ClusterQueues:
         self._store, self._runs = store, runs
         if not (self._data / "cluster-owner").exists():
             return
-        selector = f"{label.QUEUE},{SCHEDULER_LABEL}={K8S_NATIVE}"
+        selector = f"{label.QUEUE},{SCHEDULER_LABEL} in ({','.join(PLAIN_JOBS)})"
         rows = store.workflows(WorkflowFilter(label_selector=selector), limit=_MOST)
         for namespace in {self._config.namespace or row.namespace for row in rows}:
             herald = self._get()

@@ -16,7 +16,7 @@ from tiphys.engine.node import Node, NodeType
 from tiphys.engine.run import Run
 from tiphys.errors import InvalidInputError
 from tiphys.kueue import label
-from tiphys.ports import K8S_NATIVE, LOCAL, SCHEDULER_LABEL, VOLCANO, AttemptId, Task
+from tiphys.ports import LOCAL, PLAIN_JOBS, SCHEDULER_LABEL, VOLCANO, AttemptId, Task
 from tiphys.scheduling import Resources, Work, WorkId, clamp
 from tiphys.scheduling.admission import queue_of
 from tiphys.spec import model
@@ -63,15 +63,15 @@ def make_task(run: Run, command: StartNode, now: float) -> Task:
         retried=(template.retry_strategy or run.spec.retry_strategy) is not None,
         claims=_claims(run) if scheduler != LOCAL else (),
         pod=_pod_fields(run.spec) if scheduler != LOCAL else {},
-        gates=gates_of(run) if scheduler == K8S_NATIVE else (),
-        job_labels=job_labels_of(run) if scheduler == K8S_NATIVE else {},
+        gates=gates_of(run) if scheduler in PLAIN_JOBS else (),
+        job_labels=job_labels_of(run) if scheduler in PLAIN_JOBS else {},
         pod_name=node.ours.pod,
     )
 
 
 def has_queue_there(run: Run) -> bool:
     """Whether a run of our engine waits in a queue of Kueue's on its cluster."""
-    return scheduler_of(run) == K8S_NATIVE and bool(run.labels.get(label.QUEUE))
+    return scheduler_of(run) in PLAIN_JOBS and bool(run.labels.get(label.QUEUE))
 
 
 def gates_of(run: Run) -> tuple[str, ...]:

@@ -8,16 +8,12 @@ Volcano's own business: it is asked by a Command, as its own tool does.
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from tiphys.control.queue_access import PATIENCE, QueueAccess, described_change
 from tiphys.errors import ClusterError, ConflictError, InvalidInputError, NotFoundError
-from tiphys.kube.access import find_access
-from tiphys.kube.client import Client
-from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.scheduling.queue import DEFAULT, ROOT
 from tiphys.scheduling.queue_manifest import (
     API,
@@ -35,46 +31,20 @@ QUEUES = f"/apis/{API}/queues"
 _COMMANDS = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands"
 _ACTIONS = {"Open": "OpenQueue", "Closed": "CloseQueue"}
 _ENOUGH = {"Open": ("Open",), "Closed": ("Closed", "Closing")}
-PATIENCE = 20.0
-"""Seconds that Volcano has to open or close a queue, or to answer at all."""
 _LOOK = 0.2
-_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 _PHASES = ("Pending", "Inqueue", "Running", "Unknown", "Completed")
 
 
-class VolcanoQueues:
+class VolcanoQueues(QueueAccess):
     """Queues of one cluster."""
 
-    def __init__(self, config: KubernetesConfig) -> None:
-        self._config = config
-        self._known: Client | None = None
-
-    @property
-    def client(self) -> Client:
-        """The cluster; looked for when it is needed first."""
-        if self._known is None:
-            given = self._config
-            access = find_access(os.environ, kubeconfig=given.kubeconfig, context=given.context)
-            self._known = Client(access)
-        return self._known
-
-    async def close(self) -> None:
-        """Hang up."""
-        if self._known is not None:
-            await self._known.close()
-
-    async def _all(self, collection: str) -> list[Json]:
-        found = await self.client.get(collection, patience=PATIENCE)
-        return found.get("items") or []
+    whose, path = "Volcano", QUEUES
 
     # --- looking ----------------------------------------------------------------------------
 
     async def listed(self) -> list[Json]:
         """List all queues, parents before their children, without the root."""
-        try:
-            items = await self._all(QUEUES)
-        except ClusterError as error:
-            raise _told(error, "") from error
+        items = await self._queues()
         below: dict[str, list[Json]] = {}
         for item in items:
             below.setdefault(plan_of(item)["parent"], []).append(item)
@@ -84,15 +54,6 @@ class VolcanoQueues:
             found.append(stack.pop())
             stack += reversed(below.get(found[-1]["metadata"]["name"], []))
         return found
-
-    async def get(self, name: str) -> Json:
-        """Read a queue."""
-        if not _NAME.fullmatch(name):
-            raise NotFoundError(f"Volcano has no queue {name[:200]!r}")
-        try:
-            return await self.client.get(f"{QUEUES}/{name}", patience=PATIENCE)
-        except ClusterError as error:
-            raise _told(error, name) from error
 
     async def groups(self, name: str) -> Counter[str]:
         """Count the pod groups of a queue by phase; empty where we may not look at all of them.
@@ -104,7 +65,7 @@ class VolcanoQueues:
         except ClusterError as error:
             if error.status == 403:
                 return Counter()
-            raise _told(error, name) from error
+            raise self._told(error, name) from error
         own = [item for item in items if (item["spec"].get("queue") or DEFAULT) == name]
         phases = Counter((item.get("status") or {}).get("phase") or "Pending" for item in own)
         return Counter({phase: phases[phase] for phase in _PHASES})
@@ -122,23 +83,14 @@ class VolcanoQueues:
     async def make(self, plan: Mapping[str, Any], description: str = "") -> Json:
         """Make a queue; one of its name must not be there."""
         name = str(plan["name"])
-        thing = manifest_of(name, spec_of(plan), description)
-        try:
-            return await self.client.create(QUEUES, thing, patience=PATIENCE)
-        except ClusterError as error:
-            raise _told(error, name) from error
+        return await self._create(manifest_of(name, spec_of(plan), description))
 
     async def change(
         self, name: str, plan: Mapping[str, Any], description: str | None = None
     ) -> Json:
         """Change what is given; the rest stays as it is."""
-        patch: Json = {"spec": change_of(await self.get(name), spec_of(plan))}
-        if description is not None:
-            patch["metadata"] = {"annotations": {DESCRIPTION: description or None}}
-        try:
-            return await self.client.patch(f"{QUEUES}/{name}", patch, patience=PATIENCE)
-        except ClusterError as error:
-            raise _told(error, name) from error
+        spec = change_of(await self.get(name), spec_of(plan))
+        return await self._patch(name, described_change(spec, DESCRIPTION, description))
 
     async def save(self, plan: Mapping[str, Any], *, new: bool) -> Json:
         """Have a queue be what a plan says, its state too; ``new`` refuses one that is there."""
@@ -179,7 +131,7 @@ class VolcanoQueues:
         try:
             await self.client.create(_COMMANDS, command, patience=PATIENCE)
         except ClusterError as error:
-            raise _told(error, name) from error
+            raise self._told(error, name) from error
         for _ in range(int(PATIENCE / _LOOK)):
             found = await self.get(name)
             if _state(found) in _ENOUGH[state]:
@@ -203,10 +155,7 @@ class VolcanoQueues:
         ]
         if children:
             raise ConflictError(f"queue {name} has queues below it: {', '.join(children)}")
-        try:
-            await self.client.delete(f"{QUEUES}/{name}", patience=PATIENCE)
-        except ClusterError as error:
-            raise _told(error, name) from error
+        await self._delete(name)
 
     async def ensure_presets(self) -> list[str]:
         """Make the queues and priority classes that ship where they are absent; tell which.
@@ -235,19 +184,6 @@ class VolcanoQueues:
 
 def _state(thing: Json) -> str:
     return str(plan_of(thing)["state"])
-
-
-def _told(error: ClusterError, name: str) -> Exception:
-    """Give the error as callers of queues know it."""
-    if error.status == 404 and not name:
-        return ClusterError("the cluster has no Volcano: it knows no Queues", status=404)
-    if error.status == 404:
-        return NotFoundError(f"Volcano has no queue {name[:200]!r}")
-    if error.status == 409:
-        return ConflictError(f"queue {name} exists already (an update changes it)")
-    if error.status in (400, 422):
-        return InvalidInputError(f"queue {name}: {error}")
-    return error
 
 
 async def perform_volcano(queues: VolcanoQueues, op: str, arguments: Mapping[str, Any]) -> Any:
