@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 Json = dict[str, Any]
+_NAMESPACE = re.compile(r"/namespaces/[^/]+")
+_LISTED = ("configmaps", "leases", "clusterqueues", "localqueues")
 
 
 class Store:
@@ -32,9 +35,10 @@ class Store:
             return self.things[path]
 
     def listed(self, collection: str) -> Json:
-        """Give all objects of a collection."""
+        """Give all objects of a collection; those of all namespaces where it names none."""
         with self.changed:
-            items = [t for path, t in self.things.items() if path.rpartition("/")[0] == collection]
+            found = [(path.rpartition("/")[0], t) for path, t in self.things.items()]
+            items = [t for p, t in found if collection in (p, _NAMESPACE.sub("", p))]
             return {"items": items, "metadata": {"resourceVersion": str(self._number)}}
 
 
@@ -63,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "0"}}})
         elif path in store.things:
             self._answer(store.things[path])
-        elif path.rpartition("/")[2] in ("configmaps", "leases"):
+        elif path.rpartition("/")[2] in _LISTED:
             self._answer(store.listed(path))
         else:
             self._answer({"reason": "NotFound"}, 404)
@@ -87,6 +91,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer({"reason": "Conflict"}, 409)
             return
         self._answer(self.store.put(path, merged(known, change)))
+
+    def do_DELETE(self) -> None:
+        path = urlsplit(self.path).path
+        with self.store.changed:
+            known = self.store.things.pop(path, None)
+        self._answer(known or {"reason": "NotFound"}, 200 if known else 404)
 
 
 def merged(thing: Json, change: Json) -> Json:

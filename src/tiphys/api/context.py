@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
@@ -32,9 +31,6 @@ from tiphys.service.templates import Templates
 from tiphys.service.tickets import Tickets
 from tiphys.service.tokens import TokenBook
 from tiphys.store import Store
-
-if TYPE_CHECKING:
-    from tiphys.control.volcano_queues import VolcanoQueues
 
 IDENTITY = "tiphys.identity"
 """Where the guard (``api.guard``) leaves the bearer in a request's scope."""
@@ -108,11 +104,11 @@ def build_context(
     note: Callable[[str], None],
     *,
     client_secret: str = "",
-    cluster: VolcanoQueues | None = None,
+    cluster: Sequence[SchedulerQueues] = (),
 ) -> ApiContext:
     """Make the context of a host that is up.
 
-    The secret is what the OIDC provider knows us by; ``cluster`` is where Volcano's queues are.
+    The secret is what the OIDC provider knows us by; ``cluster`` are queues of others than ours.
     """
     cabinet = Cabinet(host.store)
     scheduler = host.control.scheduler
@@ -143,16 +139,8 @@ def build_context(
         intake=Intake(host, defaults.spec if defaults else None, config),
         templates=Templates(host, cabinet),
         artifacts=ArtifactShelf(host, config),
-        queues=QueueDesk(host, [EmbeddedQueues(host, cabinet), *_cluster_queues(cluster)]),
+        queues=QueueDesk(host, [EmbeddedQueues(host, cabinet), *cluster]),
         schedules=make_schedules(host, service, config, defaults.spec if defaults else None, note),
         imagination=Imagination(dict(machine_capacity(config).items)),
         login=Login(config.oidc, client_secret, tokens, host.clock) if config.oidc.issuer else None,
     )
-
-
-def _cluster_queues(cluster: VolcanoQueues | None) -> list[SchedulerQueues]:
-    if cluster is None:
-        return []
-    from tiphys.service.volcano_queues import ClusterQueues  # noqa: PLC0415 - seldom needed
-
-    return [ClusterQueues(cluster)]

@@ -37,13 +37,13 @@ def list_schedulers(context: Context, who: Who) -> Response:
 
 def available_schedulers(config: Config) -> list[str]:
     """List the schedulers that are set up; local always is."""
-    if not _knows_cluster(config):
+    if not knows_cluster(config):
         return [LOCAL]
     off = () if config.scheduler.volcano.enabled else (VOLCANO,)
     return [each for each in SCHEDULERS if each not in off]
 
 
-def _knows_cluster(config: Config) -> bool:
+def knows_cluster(config: Config) -> bool:
     """Whether a cluster can be named; reads files only."""
     from tiphys.kube.access import find_access  # noqa: PLC0415 - seldom needed
 

@@ -12,7 +12,7 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tiphys.api.app import build_app
 from tiphys.api.context import ApiContext, build_context
 from tiphys.api.guard import Origins, is_loopback
 from tiphys.api.relay import Leader, relaying
+from tiphys.api.schedulers import knows_cluster
 from tiphys.config import Config
 from tiphys.control.host import Host
 from tiphys.control.service import Service
@@ -30,6 +31,7 @@ from tiphys.errors import ConfigError
 from tiphys.service.counter import Counter
 from tiphys.service.crater import Crater
 from tiphys.service.login import client_secret
+from tiphys.service.queue_desk import SchedulerQueues
 from tiphys.service.rate import RateLimit
 from tiphys.service.retention import Retention
 from tiphys.service.tokens import given_admin_token, kept_admin_token
@@ -102,15 +104,15 @@ class Front:
     async def __call__(self, host: Host, service: Service) -> AsyncIterator[None]:
         """Serve until left."""
         secret = client_secret(self.config.oidc, self.environment)
-        volcano = self.config.scheduler.volcano.enabled
-        crater = Crater(host, self.config, self.say) if volcano else None
+        is_on, leaving = self.config.scheduler.volcano.enabled, AsyncExitStack()
+        crater = Crater(host, self.config, self.say) if is_on else None
         context = build_context(
             host,
             service,
             self.config,
             self.say,
             client_secret=secret,
-            cluster=crater.queues if crater else None,
+            cluster=_cluster_queues(self.config, crater, leaving),
         )
         self._admit(context, host.data)
         listener = self._listen()
@@ -141,10 +143,10 @@ class Front:
                 context.ending.set()
                 await context.feeds.emptied(FAREWELL)
                 server.should_exit = True
-                lag.cancel()
-                keeping.cancel()
-                forgetting.cancel()
+                for task in (lag, keeping, forgetting):
+                    task.cancel()
                 await serving
+                await leaving.aclose()
                 await context.cabinet.close()
 
     async def _tell_others(self, context: ApiContext) -> None:
@@ -226,3 +228,22 @@ def _noted(path: Path, url: str) -> Iterator[None]:
     finally:
         with suppress(FileNotFoundError):
             path.unlink()
+
+
+def _cluster_queues(
+    config: Config, crater: Crater | None, leaving: AsyncExitStack
+) -> list[SchedulerQueues]:
+    """Give the queues of a cluster's schedulers: Volcano's where it is on, Kueue's at any rate."""
+    found: list[SchedulerQueues] = []
+    if crater is not None:
+        from tiphys.service.volcano_queues import QueuesOfVolcano  # noqa: PLC0415 - seldom needed
+
+        found.append(QueuesOfVolcano(crater.queues))
+    if knows_cluster(config):
+        from tiphys.control.kueue_queues import KueueQueues  # noqa: PLC0415
+        from tiphys.service.kueue_queues import QueuesOfKueue  # noqa: PLC0415
+
+        queues = KueueQueues(config.kubernetes, config.namespace)
+        leaving.push_async_callback(queues.close)
+        found.append(QueuesOfKueue(queues))
+    return found

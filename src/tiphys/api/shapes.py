@@ -361,6 +361,9 @@ class QueueStatus(BaseModel):
     pod_groups: dict[str, int] | None = Field(
         None, description="Of a queue of Volcano: pod groups by phase."
     )
+    workloads: dict[str, int] | None = Field(
+        None, description="Of a queue of Kueue: workloads that wait, reserve quota, run."
+    )
     waiting: list[Waiting]
 
 

@@ -66,7 +66,7 @@ async def submit(
 ) -> Response:
     """Take a workflow in. With an ``Idempotency-Key`` the same request is taken in only once."""
     project = await find_project(context, who, body.project_id)
-    order = _order(body, who, project, await _queue(context, body.queue_id, body.scheduler))
+    order = _order(body, who, project, await _queue(context, body, project))
     if idempotency_key is None:
         taken = await context.intake.submit(order)
     else:
@@ -84,11 +84,11 @@ async def submit(
     return answer(data, status=201)
 
 
-async def _queue(context: ApiContext, key: str | None, scheduler: str | None) -> str:
+async def _queue(context: ApiContext, body: Submit, project: str) -> str:
     """Give the name of the queue that is asked for, "" for none."""
-    wanted = scheduler or context.config.scheduler.default
+    key, wanted = body.queue_id, body.scheduler or context.config.scheduler.default
     try:
-        return await context.queues.choose(key, wanted) if key else ""
+        return await context.queues.choose(key, wanted, project) if key else ""
     except NotFoundError as error:
         raise RequestError(
             "invalid_input", str(error), [{"path": "queue_id", "message": str(error)}]

@@ -251,6 +251,8 @@ class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
     waiting: list[Waiting]
     pod_groups: dict[str, int] | None = None
     """Of a queue of Volcano: pod groups by phase."""
+    workloads: dict[str, int] | None = None
+    """Of a queue of Kueue: workloads that wait, reserve quota, run."""
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

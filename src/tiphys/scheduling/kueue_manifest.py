@@ -43,12 +43,9 @@ _SAID = frozenset({"name", "parent", "weight", "preempt", "reclaimable", *_LIMIT
 
 def check(plan: Mapping[str, Any]) -> None:
     """Raise InvalidInputError where Kueue cannot say what a plan asks for."""
-    for key in plan:
-        if key in _UNKNOWN:
-            field, instead = _UNKNOWN[key]
-            raise InvalidInputError(f"a queue of Kueue has no {field}: {instead}")
-        if key not in _SAID:
-            raise InvalidInputError(f"a queue of Kueue has no {key}")
+    for key in plan.keys() - _SAID:
+        field, instead = _UNKNOWN.get(key, (key, "it is none of its words"))
+        raise InvalidInputError(f"a queue of Kueue has no {field}: {instead}")
     if plan.get("reclaimable") is False:
         raise InvalidInputError(
             "what a queue of Kueue borrows can always be reclaimed: a borrowing_limit of 0 lets it"
@@ -58,15 +55,12 @@ def check(plan: Mapping[str, Any]) -> None:
         raise InvalidInputError(
             "a queue of Kueue lets in only what it has a quota for: give quota_cpu and quota_memory"
         )
-    if plan.get("parent", ROOT) == ROOT:
-        for key, field in (("borrowingLimit", "borrowing"), ("lendingLimit", "lending")):
-            if plan.get(key):
-                raise InvalidInputError(
-                    f"a {field}_limit needs a parent: the cohort that it shares with"
-                )
-    for key in ("borrowingLimit", "lendingLimit"):
-        if over := sorted(plan.get(key, {}).keys() - plan["deserved"].keys()):
-            raise InvalidInputError(f"{key} of {over[0]}, of which the queue has no quota")
+    for key, field in (("borrowingLimit", "borrowing_limit"), ("lendingLimit", "lending_limit")):
+        limits = plan.get(key) or {}
+        if limits and plan.get("parent", ROOT) == ROOT:
+            raise InvalidInputError(f"a {field} needs a parent: the cohort that it shares with")
+        for name in sorted(limits.keys() - plan["deserved"].keys()):
+            raise InvalidInputError(f"{field}: the queue has no quota of {name}")
 
 
 def spec_of(plan: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Json:
@@ -100,7 +94,11 @@ def _groups(plan: Mapping[str, Any], known: Mapping[str, Any]) -> list[Json]:
     amounts = [
         {
             "name": name,
-            **{word: str(plan[key][name]) for key, word in _LIMITS.items() if _says(plan, key, name)},
+            **{
+                word: str(plan[key][name])
+                for key, word in _LIMITS.items()
+                if _says(plan, key, name)
+            },
         }
         for name in plan["deserved"]
     ]

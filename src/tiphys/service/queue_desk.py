@@ -1,9 +1,9 @@
 """Where callers come with questions about queues, whoever schedules what waits in them.
 
-``SchedulerQueues`` is the one interface; the embedded scheduler and Volcano stand behind it. An id
-is ``q-NAME`` for a queue of the embedded one, ``q-volcano:NAME`` for one of Volcano's: names belong
-to their schedulers, and two of the same name do not meet. Who waits, and how many workflows there
-are, is ours to tell for all of them alike.
+``SchedulerQueues`` is the one interface; the embedded scheduler, Volcano and Kueue stand behind it.
+An id is ``q-NAME`` for a queue of the embedded one, ``q-volcano:NAME`` and ``q-kueue:NAME`` for the
+others': names belong to their schedulers, and two of the same name do not meet. Who waits, and how
+many workflows there are, is ours to tell for all of them alike.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
@@ -33,6 +32,8 @@ PREFIX = "q-"
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 AWAY = 3.0
 """Seconds after which a cluster counts as away where its queues are only listed along."""
+ALONE = 10.0
+"""Seconds for which it then is not asked along again."""
 RUNS, ROWS = 50, 5
 """Of so many workflows so many waiting nodes are listed."""
 _ELSEWHERE = (Starting.__name__, Paused.__name__)
@@ -48,6 +49,9 @@ class SchedulerQueues(Protocol):
 
     async def check(self, name: str) -> str:
         """Give the name of a queue that exists; raise NotFoundError for others."""
+
+    async def enter(self, name: str, project: str) -> str:
+        """Give the name of the queue that work of a project waits in; raise NotFoundError."""
 
     async def listed(self) -> list[Shown]:
         """Show all queues, parents before their children."""
@@ -82,6 +86,7 @@ class QueueDesk:
     def __init__(self, host: Host, kinds: Sequence[SchedulerQueues]) -> None:
         self._host = host
         self._kinds = {each.scheduler: each for each in kinds}
+        self._away: dict[str, float] = {}
 
     def of(self, scheduler: str) -> SchedulerQueues:
         """Give the queues of a scheduler; raise InvalidInputError where it has none here."""
@@ -99,8 +104,8 @@ class QueueDesk:
         except (NotFoundError, InvalidInputError):
             raise NotFoundError(f"there is no queue {key[:200]!r}") from None
 
-    async def choose(self, key: str, scheduler: str) -> str:
-        """Give the name of the queue that a workflow for ``scheduler`` is to wait in."""
+    async def choose(self, key: str, scheduler: str, project: str = "") -> str:
+        """Give the name of the queue that a project's work for ``scheduler`` is to wait in."""
         scheduler = scheduler or LOCAL
         whose = key.removeprefix(PREFIX).rpartition(":")[0]
         if whose not in ("", scheduler) and whose in self._kinds:
@@ -108,7 +113,7 @@ class QueueDesk:
         if scheduler not in self._kinds:
             return name_of(key)  # Somebody else's: who runs it knows it.
         try:
-            return await self._kinds[scheduler].check(name_of(key))
+            return await self._kinds[scheduler].enter(name_of(key), project)
         except NotFoundError:
             raise NotFoundError(f"there is no queue {key[:200]!r}") from None
         except ClusterError:
@@ -117,16 +122,22 @@ class QueueDesk:
     async def listed(self, scheduler: str | None = None) -> list[Shown]:
         """Show all queues, or those of one scheduler.
 
-        Asked for all, a cluster that is away has none to show: whoever looks does not wait for it.
+        Asked for all, a cluster that is away has none to show: whoever looks does not wait for it,
+        and it is left alone for a while.
         """
         if scheduler is not None:
             known = self._kinds.get(scheduler)
             return await known.listed() if known else []
         found: list[Shown] = []
-        for queues in self._kinds.values():
-            with suppress(ClusterError, TimeoutError):
+        now = self._host.clock.now()
+        for whose, queues in self._kinds.items():
+            if self._away.get(whose, 0.0) > now:
+                continue
+            try:
                 async with asyncio.timeout(AWAY):
                     found += await queues.listed()
+            except (ClusterError, TimeoutError):
+                self._away[whose] = now + ALONE
         return found
 
     # --- who is in them -----------------------------------------------------------------------

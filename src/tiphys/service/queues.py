@@ -60,6 +60,10 @@ class EmbeddedQueues:
         """Give the name of a queue that exists; raise NotFoundError for others."""
         return self._host.queues.get(name).name
 
+    async def enter(self, name: str, project: str) -> str:
+        """Give the name of a queue: all projects wait in the same ones."""
+        return await self.check(name)
+
     async def make(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make a queue."""
         name = str(given["name"])
