@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.deck import Deck
+from tests.cluster.dock import Dock
 from tests.cluster.helm import Helm
 from tests.cluster.rig.build import MissingError
 from tests.cluster.rig.cluster import Cluster, Wish
@@ -139,6 +140,14 @@ def kueue(shared: Shared, argo: ControlPlane) -> Iterator[ControlPlane]:
         yield argo
     finally:
         shared.leave()
+
+
+@pytest.fixture
+def dock(kueue: ControlPlane, tmp_path: Path) -> Iterator[Dock]:
+    """Give a namespace with queues of Kueue."""
+    dock = Dock(kueue, tmp_path)
+    yield dock
+    dock.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import yaml
 from tests.cluster.helm import Helm
 from tests.cluster.rig.api import Api, ApiError
 from tests.cluster.rig.plane import ControlPlane
+from tests.cluster.roles import be_account, bind, token_of
 from tests.cluster.test_k8s_native import HEAD, SLEEPER, single
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,25 +39,14 @@ WORKFLOW = (
 @pytest.fixture
 def token(helm: Helm, cluster: ControlPlane) -> str:
     """Give the token of the service account that the manifests make."""
-    text = (ROOT / "deploy/kubernetes/rbac.yaml").read_text()
-    for thing in yaml.safe_load_all(text):
-        thing["metadata"]["namespace"] = helm.namespace
-        for subject in thing.get("subjects", ()):
-            subject["namespace"] = helm.namespace
-        cluster.api.apply(thing)
-    path = f"/api/v1/namespaces/{helm.namespace}/serviceaccounts/tiphys/token"
-    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    return str(cluster.api.call("POST", path, request)["status"]["token"])
+    bind(helm.namespace, cluster)
+    return token_of(helm.namespace, cluster)
 
 
 @pytest.fixture
 def bound(helm: Helm, cluster: ControlPlane, token: str) -> Helm:
     """Give a ``tiphys`` that is nobody but that service account."""
-    config = json.loads(cluster.kubeconfig.read_text())
-    config["users"][0]["user"]["token"] = token
-    path = helm.folder / "kubeconfig"
-    path.write_text(json.dumps(config))
-    helm.configure(str(path))
+    be_account(helm, cluster, token)
     return helm
 
 

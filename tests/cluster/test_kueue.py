@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from tests.cluster.dock import GPU, Dock, Json, is_true, layers
 from tests.cluster.rig import argo
 from tests.cluster.rig import kueue as kueue_rig
 from tests.cluster.rig.daemon import Daemons
-from tests.cluster.rig.plane import ControlPlane
 from tiphys.kueue import label
 from tiphys.kueue.inject import inject_text
 
@@ -41,13 +39,6 @@ def loop(count: int, gpus: int = 1, command: str = "true", more: str = "") -> st
         f"        withSequence: {{count: {count}}}\n"
     )
     return HEAD + more + steps + task("work", gpus, command)
-
-
-@pytest.fixture
-def dock(kueue: ControlPlane, tmp_path: Path) -> Iterator[Dock]:
-    dock = Dock(kueue, tmp_path)
-    yield dock
-    dock.close()
 
 
 def test_a_layer_of_four_with_quota_for_three_starts_none(dock: Dock) -> None:

@@ -11,7 +11,6 @@ import yaml
 
 from tests.cluster.dock import GPU, Dock, Json, layers
 from tests.cluster.helm import Helm
-from tests.cluster.rig.plane import ControlPlane
 from tiphys.kube.access import read_kubeconfig
 from tiphys.kube.execute import execute
 from tiphys.kueue import label
@@ -56,13 +55,6 @@ spec:
     synchronization: {{semaphores: [{{configMapKeyRef: {{name: limits, key: two}}}}]}}
     container: {{<<: *container, args: ["sleep 1"]}}
 """
-
-
-@pytest.fixture
-def dock(kueue: ControlPlane, tmp_path: Path) -> Iterator[Dock]:
-    dock = Dock(kueue, tmp_path)
-    yield dock
-    dock.close()
 
 
 @pytest.fixture

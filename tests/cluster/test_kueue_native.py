@@ -12,18 +12,10 @@ import yaml
 
 from tests.cluster.dock import GPU, Dock, Json, layers
 from tests.cluster.helm import Helm
-from tests.cluster.rig.plane import ControlPlane
 from tiphys.kueue import label
 from tiphys.kueue.owner import Status, read_status, write_status
 
 WAITS = "while [ ! -f /tmp/go ]; do sleep 1; done"
-
-
-@pytest.fixture
-def dock(kueue: ControlPlane, tmp_path: Path) -> Iterator[Dock]:
-    dock = Dock(kueue, tmp_path)
-    yield dock
-    dock.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import yaml
 from tests.cluster.deck import QUEUES, Deck
 from tests.cluster.helm import Helm, Json
 from tests.cluster.rig.plane import ControlPlane
+from tests.cluster.roles import be_account, binding_queues
 from tests.cluster.test_jobflow import one
 from tests.cluster.test_volcano import LAYER
 from tiphys.client import calls
@@ -171,32 +171,12 @@ def _read(deck: Deck, thing: Json) -> Json:
 
 def test_the_shipped_role_is_enough_for_queues(helm: Helm, volcano: ControlPlane) -> None:
     name, whose = f"{helm.namespace}-bound", ("--scheduler", "volcano")
-    role, binding = yaml.safe_load_all((ROOT / "deploy/kubernetes/rbac-queues.yaml").read_text())
-    for thing in (role, binding):
-        thing["metadata"]["name"] = name
-    binding["roleRef"]["name"] = name
-    binding["subjects"][0]["namespace"] = helm.namespace
     meta = {"name": "tiphys", "namespace": helm.namespace}
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
-    try:
-        for thing in (account, role, binding):
-            volcano.api.apply(thing)
-        _be(helm, volcano)
+    volcano.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
+    with binding_queues(helm.namespace, volcano):
+        be_account(helm, volcano)
 
         words = (("create", name), ("close", name), ("open", name), ("delete", name))
         said = [helm("queue", *each, *whose) for each in words]
-    finally:
-        for kind in ("clusterroles", "clusterrolebindings"):
-            volcano.api.call("DELETE", f"/apis/rbac.authorization.k8s.io/v1/{kind}/{name}")
 
     assert [each.stdout.split()[-1] for each in said] == ["created", "closed", "opened", "deleted"]
-
-
-def _be(helm: Helm, volcano: ControlPlane) -> None:
-    """Let the command be nobody but the service account."""
-    path = f"/api/v1/namespaces/{helm.namespace}/serviceaccounts/tiphys/token"
-    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    config = json.loads(volcano.kubeconfig.read_text())
-    config["users"][0]["user"]["token"] = volcano.api.call("POST", path, request)["status"]["token"]
-    (helm.folder / "kubeconfig").write_text(json.dumps(config))
-    helm.configure(str(helm.folder / "kubeconfig"))

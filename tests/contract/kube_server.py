@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,14 @@ def serving(*answers: Told) -> Iterator[Server]:
         yield server
 
 
-def write_access(folder: Path, server: Server) -> str:
+class Somewhere(Protocol):
+    """What listens somewhere."""
+
+    @property
+    def address(self) -> str: ...
+
+
+def write_access(folder: Path, server: Somewhere) -> str:
     """Write the kubeconfig of a server; give its path."""
     named = {
         "clusters": [{"name": "c", "cluster": {"server": server.address}}],

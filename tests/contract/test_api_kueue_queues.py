@@ -60,7 +60,7 @@ def test_a_queue_is_a_cluster_queue_with_a_local_one_before_it(
     assert (made["quota"], made["priority"]) == ({"cpu": "2", "memory": "1Gi"}, 3)
     assert (made["description"], made["preemption"]) == ("for people", "LowerPriority")
     assert amounts(cluster, "made")["cpu"] == {"nominalQuota": "2"}
-    assert spec["fairSharing"] == {"weight": "3"}
+    assert (spec["fairSharing"], spec["namespaceSelector"]) == ({"weight": "3"}, {})
     assert spec["preemption"] == {"withinClusterQueue": "LowerPriority"}
     assert local["spec"] == {"clusterQueue": "made"}
     assert f"{BASE}/resourceflavors/default-flavor" in cluster.things
@@ -86,7 +86,7 @@ def test_a_parent_is_a_cohort_and_limits_are_what_is_borrowed_and_lent(
     assert shared["cpu"] == {"nominalQuota": "2", "borrowingLimit": "1"}
     assert shared["memory"] == {"nominalQuota": "1Gi", "lendingLimit": "512Mi"}
 
-    changed = server.call("PATCH", "/queues/q-kueue:sharing", {"parent": "root"})
+    changed = server.ask("PATCH", "/api/v1/queues/q-kueue:sharing", {"parent": "root"})
 
     assert changed.data["parent"] == "root"
     assert changed.data["borrowing_limit"] is None
@@ -99,7 +99,18 @@ def test_a_quota_in_a_cohort_is_hard_where_nothing_is_said_of_borrowing(
 ) -> None:
     make(server, "hard", parent="others")
 
+    make(server, "joins")
+    server.ask("PATCH", "/api/v1/queues/q-kueue:joins", {"parent": "others"})
+    limitless = cluster.things[f"{BASE}/clusterqueues/joins"]["spec"]["resourceGroups"]
+    del limitless[0]["flavors"][0]["resources"][0]["borrowingLimit"]
+    server.ask("PATCH", "/api/v1/queues/q-kueue:joins", {"quota_cpu": "5"})
+
     assert amounts(cluster, "hard")["cpu"] == {"nominalQuota": "2", "borrowingLimit": "0"}
+    # What somebody has lifted stays lifted.
+    assert amounts(cluster, "joins") == {
+        "cpu": {"nominalQuota": "5"},
+        "memory": {"nominalQuota": "1Gi", "borrowingLimit": "0"},
+    }
 
 
 @pytest.mark.parametrize(
@@ -132,7 +143,11 @@ def test_quota_and_state_change_at_once_and_the_status_is_what_kueue_reports(
 ) -> None:
     make(server, "used")
     path, key = f"{BASE}/clusterqueues/used", "/queues/q-kueue:used"
-    server.call("PATCH", key, {"quota_cpu": "3", "quota": {"example.com/gpu": "4"}, "description": "hm"})
+    server.ask(
+        "PATCH",
+        f"/api/v1{key}",
+        {"quota_cpu": "3", "quota": {"example.com/gpu": "4"}, "description": "hm"},
+    )
     resources = [{"name": "cpu", "total": "1500m"}, {"name": "memory", "total": "1Gi"}]
     usage = [{"name": "default-flavor", "resources": resources}]
     counts = {"pendingWorkloads": 2, "reservingWorkloads": 1, "admittedWorkloads": 1}
@@ -171,12 +186,13 @@ def test_quotas_of_several_flavors_are_shown_and_left_alone(
     thing = {"metadata": {"name": "theirs"}, "spec": {"resourceGroups": groups}}
     cluster.put(f"{BASE}/clusterqueues/theirs", thing)
 
-    refused = server.call("PATCH", "/queues/q-kueue:theirs", {"quota_cpu": "5"})
-    weighed = server.call("PATCH", "/queues/q-kueue:theirs", {"priority": 5})
+    refused = server.ask("PATCH", "/api/v1/queues/q-kueue:theirs", {"quota_cpu": "5"})
+    weighed = server.ask("PATCH", "/api/v1/queues/q-kueue:theirs", {"priority": 5})
 
     assert (refused.status, "several flavors (spot, reserved)" in str(refused.body)) == (422, True)
     assert (weighed.data["priority"], weighed.data["quota"]) == (5, {"cpu": "2500m"})
-    assert cluster.things[f"{BASE}/clusterqueues/theirs"]["spec"]["resourceGroups"] == groups
+    spec = cluster.things[f"{BASE}/clusterqueues/theirs"]["spec"]
+    assert (spec["resourceGroups"], "namespaceSelector" in spec) == (groups, False)
 
 
 def submit(server: ApiServer, text: str = "", project: str = "default", **more: str) -> Any:
@@ -191,11 +207,12 @@ def test_work_for_kueue_names_a_queue_or_is_refused(server: ApiServer, cluster: 
 
     bare, unknown = submit(server), submit(server, queue_id="q-kueue:none")
     foreign = submit(server, queue_id="q-kueue:theirs")
+    odd = submit(server, queue_id="q-kueue:../../secrets")
     named = submit(server, queue_id="q-kueue:work")
     own = submit(server, json.dumps(labelled))
     shown = server.get(f"/workflows/{named.data['id']}").data
 
-    assert [each.status for each in (bare, unknown, foreign)] == [422, 422, 422]
+    assert [each.status for each in (bare, unknown, foreign, odd)] == [422] * 4
     assert "queue_id, or the label kueue.x-k8s.io/queue-name" in bare.body["message"]
     assert (named.status, own.status) == (201, 201)
     assert (shown["scheduler"], shown["queue_id"]) == ("kueue", "q-kueue:work")

@@ -191,6 +191,19 @@ def test_a_range_is_filled_back_a_few_at_a_time(server: ApiServer) -> None:
     assert server.get(path).data["succeeded"] == 0
 
 
+def test_a_range_whose_work_is_refused_fails_and_holds_up_nothing(server: ApiServer) -> None:
+    meta = {"labels": {"tiphys.dev/scheduler": "kueue"}}
+    create(server, text("queueless", schedules=["0 0 * * *"], workflowMetadata=meta))
+    path = "/schedules/default/queueless"
+    wanted = {"start": "2026-02-01T00:00:00Z", "end": "2026-02-02T00:00:00Z", "name": "feb"}
+
+    server.post(f"{path}/backfill", wanted)
+
+    failed = until(lambda: [e for e in server.get(f"{path}/backfills").data if e["message"]])
+    assert failed[0]["status"] == "failed"
+    assert "needs a queue" in failed[0]["message"]
+
+
 def test_kills_lose_no_schedule_and_run_no_slot_twice(tmp_path: Path) -> None:
     body = text("beats", schedules=["@every 1s"], startingDeadlineSeconds=30)
     body = body.replace('"schedules"', '"successfulJobsHistoryLimit": 1000, "schedules"', 1)

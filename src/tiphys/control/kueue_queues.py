@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tiphys.control.queue_access import PATIENCE, QueueAccess, described_change
-from tiphys.errors import ClusterError, ConflictError, NotFoundError
+from tiphys.errors import ClusterError, ConflictError, InvalidInputError, NotFoundError
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.scheduling.kueue_manifest import (
     API,
@@ -66,6 +66,7 @@ class KueueQueues(QueueAccess):
         That is a LocalQueue of its namespace, whoever made it; where there is none, and the queue
         is one that we have made, there is one now.
         """
+        self._check_name(name)
         namespace = self._config.namespace or project
         try:
             found = await self.client.get(f"{_local(namespace)}/{name}", patience=PATIENCE)
@@ -91,11 +92,17 @@ class KueueQueues(QueueAccess):
             await self._open_to(name, self._namespace)
         except Exception:
             await self._delete(name)
+            await self._leave(plan_of(made)["parent"])
             raise
         return made
 
     async def _open_to(self, name: str, namespace: str) -> None:
-        found = await self._ensure(_local(namespace), local_manifest(name, namespace))
+        try:
+            found = await self._ensure(_local(namespace), local_manifest(name, namespace))
+        except ClusterError as error:
+            if error.status != 404:
+                raise
+            raise InvalidInputError(f"the cluster has no namespace {namespace}") from error
         if found["spec"].get("clusterQueue") != name:
             other = f"namespace {namespace} has a LocalQueue {name} of another queue"
             raise ConflictError(f"{other}: take another name")
@@ -143,10 +150,13 @@ class KueueQueues(QueueAccess):
     # --- what a queue needs -----------------------------------------------------------------
 
     async def _provide(self, plan: Mapping[str, Any]) -> None:
-        await self._ensure(FLAVORS, flavor_manifest())
         parent = plan.get("parent", ROOT)
-        if parent != ROOT:
-            await self._ensure(COHORTS, cohort_manifest(parent))
+        try:
+            await self._ensure(FLAVORS, flavor_manifest())
+            if parent != ROOT:
+                await self._ensure(COHORTS, cohort_manifest(parent))
+        except ClusterError as error:
+            raise self._told(error, "" if error.status == 404 else str(plan["name"])) from error
 
     async def _ensure(self, collection: str, thing: Json) -> Json:
         """Make an object unless it is there; give the one that is."""
@@ -155,7 +165,7 @@ class KueueQueues(QueueAccess):
             return await self.client.create(collection, _marked(thing), patience=PATIENCE)
         except ClusterError as error:
             if error.reason != "AlreadyExists":
-                raise self._told(error, name) from error
+                raise
         return await self.client.get(f"{collection}/{name}", patience=PATIENCE)
 
     async def _leave(self, cohort: str) -> None:

@@ -60,12 +60,16 @@ class QueueAccess:
 
     async def get(self, name: str) -> Json:
         """Read a queue."""
-        if not _NAME.fullmatch(name):
-            raise NotFoundError(f"{self.whose} has no queue {name[:200]!r}")
+        self._check_name(name)
         try:
             return await self.client.get(f"{self.path}/{name}", patience=PATIENCE)
         except ClusterError as error:
             raise self._told(error, name) from error
+
+    def _check_name(self, name: str) -> None:
+        """Raise NotFoundError for what cannot be a part of a path."""
+        if not _NAME.fullmatch(name):
+            raise NotFoundError(f"{self.whose} has no queue {name[:200]!r}")
 
     async def _create(self, thing: Json) -> Json:
         try:

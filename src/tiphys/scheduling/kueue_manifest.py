@@ -70,12 +70,12 @@ def spec_of(plan: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> 
     """
     check(plan)
     known = known or {}
-    parent = plan.get("parent", ROOT)
+    parent, weight = plan.get("parent", ROOT), plan.get("weight", 1)
     preemption = {**(known.get("preemption") or {}), "withinClusterQueue": plan.get("preempt")}
     return {
-        "namespaceSelector": known.get("namespaceSelector", {}),
+        **({} if known else {"namespaceSelector": {}}),
         "cohortName": None if parent == ROOT else parent,
-        "fairSharing": {"weight": str(plan.get("weight", 1))},
+        **({} if known and weight == _weight(known) else {"fairSharing": {"weight": str(weight)}}),
         "preemption": preemption if preemption["withinClusterQueue"] else None,
         "resourceGroups": _groups(plan, known),
     }
@@ -143,15 +143,18 @@ def _thing(kind: str, meta: Json, spec: Json) -> Json:
 def plan_of(thing: Json) -> Json:
     """Give what a ClusterQueue says in the words of a queue plan, with its state."""
     spec = thing.get("spec") or {}
-    weight = (spec.get("fairSharing") or {}).get("weight", 1)
     return {
         "name": thing["metadata"]["name"],
         "parent": spec.get("cohortName") or ROOT,
-        "weight": round(parse_quantity(weight)),
+        "weight": _weight(spec),
         "preempt": (spec.get("preemption") or {}).get("withinClusterQueue") or "Never",
         "state": _state(spec, thing.get("status") or {}),
         **_limits(spec),
     }
+
+
+def _weight(spec: Mapping[str, Any]) -> int:
+    return round(parse_quantity((spec.get("fairSharing") or {}).get("weight", 1)))
 
 
 def _state(spec: Json, status: Json) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from tiphys.scheduling.queue_file import amounts_dict
 from tiphys.scheduling.queue_manifest import DESCRIPTION
@@ -42,12 +42,15 @@ class Access(Protocol):
         """Remove a queue."""
 
 
-class ClusterQueues:
+Q = TypeVar("Q", bound=Access)
+
+
+class ClusterQueues(Generic[Q]):
     """Makes, changes and shows queues; a ``service.queue_desk.SchedulerQueues`` less its status."""
 
     scheduler = ""
 
-    def __init__(self, queues: Access) -> None:
+    def __init__(self, queues: Q) -> None:
         self._queues = queues
 
     def plan(self, given: Mapping[str, Any], known: Json | None) -> Json:

@@ -25,28 +25,21 @@ _COUNTS = {
 }
 
 
-class QueuesOfKueue(ClusterQueues):
+class QueuesOfKueue(ClusterQueues[KueueQueues]):
     """Makes, changes and shows queues; a ``service.queue_desk.SchedulerQueues``."""
 
     scheduler = KUEUE
-
-    def __init__(self, queues: KueueQueues) -> None:
-        super().__init__(queues)
-        self._kueue = queues
 
     def plan(self, given: Mapping[str, Any], known: Json | None) -> Json:
         """Give the whole of a queue, with what changes."""
         before = plan_of(known) if known else {}
         before.pop("state", None)
         plan = {**before, **plan_given(given, before)}
-        if plan.get("parent", ROOT) == ROOT:
-            # Nobody to borrow from, or to lend to any more; what is asked for is refused.
-            for field, key in (
-                ("borrowing_limit", "borrowingLimit"),
-                ("lending_limit", "lendingLimit"),
-            ):
-                if field not in given:
-                    plan.pop(key, None)
+        alone = plan.get("parent", ROOT) == ROOT
+        if "borrowing_limit" not in given:
+            plan["borrowingLimit"] = {} if alone else _unsaid_limits(plan, before)
+        if alone and "lending_limit" not in given:
+            plan.pop("lendingLimit", None)  # There is nobody to lend to any more.
         return plan
 
     def shown(self, thing: Json) -> Json:
@@ -55,14 +48,14 @@ class QueuesOfKueue(ClusterQueues):
 
     async def enter(self, name: str, project: str) -> str:
         """Give the name of the LocalQueue that work of a project waits in."""
-        return await self._kueue.enter(name, project)
+        return await self._queues.enter(name, project)
 
     async def status(self, name: str) -> Json:
         """Show how full a queue is, as Kueue reports it.
 
         Available is what is left of its own quota; what it can borrow comes on top.
         """
-        thing = await self._kueue.get(name)
+        thing = await self._queues.get(name)
         shown, status = self.shown(thing), thing.get("status") or {}
         taken = usage_of(thing, "flavorsReservation")
         return {
@@ -71,3 +64,11 @@ class QueuesOfKueue(ClusterQueues):
             "allocated": amounts_dict(usage_of(thing, "flavorsUsage")),
             "workloads": {word: status.get(key, 0) for word, key in _COUNTS.items()},
         }
+
+
+def _unsaid_limits(plan: Json, before: Json) -> Json:
+    """Give what may be borrowed where that is not said: as before, and nothing of what is new."""
+    was_alone = before.get("parent", ROOT) == ROOT
+    known = {} if was_alone else before.get("deserved", {})
+    new = plan.get("deserved", {}).keys() - known.keys()
+    return {**dict.fromkeys(new, 0), **before.get("borrowingLimit", {})}

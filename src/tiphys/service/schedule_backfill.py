@@ -189,11 +189,11 @@ class Backfills:
         values = {backfill.parameter: timestamp(slot)} if backfill.parameter else {}
         try:
             submission = await asyncio.to_thread(ready, workflow, library, self.rules, values)
-        except SpecError as error:
+            with suppress(NameTakenError):  # Then it was run already.
+                self._host.submit(submission, library)
+        except (SpecError, InvalidInputError) as error:
             self._keep(change(backfill, phase=FAILED, message=str(error)[:2000]))
             return
-        with suppress(NameTakenError):  # Then it was run already.
-            self._host.submit(submission, library)
         self._keep(change(backfill, done_until=float(slot)))
 
     def _slots(self, entry: Entry, backfill: Backfill) -> Iterator[int]:

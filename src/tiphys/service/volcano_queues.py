@@ -21,14 +21,10 @@ WHO_PREEMPTS = "Volcano"
 """Its own configuration says who may preempt whom, for all queues alike."""
 
 
-class QueuesOfVolcano(ClusterQueues):
+class QueuesOfVolcano(ClusterQueues[VolcanoQueues]):
     """Makes, changes and shows queues; a ``service.queue_desk.SchedulerQueues``."""
 
     scheduler = VOLCANO
-
-    def __init__(self, queues: VolcanoQueues) -> None:
-        super().__init__(queues)
-        self._volcano = queues
 
     def plan(self, given: Mapping[str, Any], known: Json | None) -> Json:
         """Give what changes: the rest of a queue stays as it is."""
@@ -48,8 +44,8 @@ class QueuesOfVolcano(ClusterQueues):
 
     async def status(self, name: str) -> Json:
         """Show how full a queue is, as Volcano reports it."""
-        thing = await self._volcano.get(name)
-        groups = await self._volcano.groups(name)
+        thing = await self._queues.get(name)
+        groups = await self._queues.groups(name)
         shown, status = self.shown(thing), thing.get("status") or {}
         reserved = (status.get("reservation") or {}).get("resource") or shown["guarantee"] or {}
         used = resources(status.get("allocated") or {})

@@ -6,6 +6,8 @@ import pytest
 
 from tiphys.config import SchedulerSettings, VolcanoSettings
 from tiphys.control.choice import ASKED, choose, classed, has_fallen_back
+from tiphys.errors import InvalidInputError
+from tiphys.kueue.label import QUEUE
 from tiphys.ports import SCHEDULER_LABEL
 from tiphys.spec import model
 
@@ -51,6 +53,31 @@ def test_what_fell_back_asks_again_when_it_is_submitted_again() -> None:
 
     assert settled.metadata.labels == {SCHEDULER_LABEL: "volcano"}
     assert (settled.metadata.annotations, why) == ({}, "")
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "found"),
+    [
+        ({QUEUE: "own"}, {}, "own"),
+        ({}, {"tiphys.dev/queue": "asked"}, "asked"),
+        ({QUEUE: "own"}, {"tiphys.dev/queue": "asked"}, "asked"),
+    ],
+)
+def test_work_for_kueue_carries_the_label_of_its_queue(
+    labels: dict[str, str], annotations: dict[str, str], found: str
+) -> None:
+    meta = model.ObjectMeta(name="w", labels=labels, annotations=annotations)
+    given = model.Workflow(metadata=meta, spec=model.WorkflowSpec())
+
+    settled, why = choose(given, SchedulerSettings(default="kueue"))
+
+    assert settled.metadata.labels == {QUEUE: found, SCHEDULER_LABEL: "kueue"}
+    assert (settled.metadata.annotations, why) == (annotations, "")
+
+
+def test_work_for_kueue_without_a_queue_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="queue_id, or the label kueue"):
+        choose(workflow("kueue"), SchedulerSettings())
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ export type QueueStatus = Schemas["QueueStatus"];
 
 /** The scheduler whose queues are the server's own. */
 export const LOCAL = "local";
+/** One whose queues have neither guarantee nor capability, and cohorts above them. */
+export const KUEUE = "kueue";
 
 /** Give the name of a queue, and whose it is where it is not the server's own: names may meet. */
 export function queueLabel({ name, scheduler }: Pick<Queue, "name" | "scheduler">): string {

@@ -2231,6 +2231,13 @@ export interface components {
             status: "open" | "closing" | "closed" | "unknown";
             /** Waiting */
             waiting: components["schemas"]["Waiting"][];
+            /**
+             * Workloads
+             * @description Of a queue of Kueue: workloads that wait, reserve quota, run.
+             */
+            workloads?: {
+                [key: string]: number;
+            } | null;
         };
         /**
          * QueueUse
@@ -3966,7 +3973,7 @@ export interface operations {
                      * @default local
                      * @enum {string}
                      */
-                    scheduler?: "local" | "volcano";
+                    scheduler?: "local" | "volcano" | "kueue";
                     /** Sla Seconds */
                     sla_seconds?: number | null;
                 };
@@ -6346,7 +6353,7 @@ export interface operations {
                      * Scheduler
                      * @description Where its tasks run: on this machine, or on a cluster. As the server is configured, if not given: local, unless somebody has changed that.
                      */
-                    scheduler?: ("local" | "k8s-native" | "argo-default" | "volcano") | null;
+                    scheduler?: ("local" | "k8s-native" | "argo-default" | "volcano" | "kueue") | null;
                     /**
                      * Workflow Yaml
                      * @description An Argo Workflow; templates, config maps and secrets may stand beside it.

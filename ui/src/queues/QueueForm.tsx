@@ -1,9 +1,10 @@
 /** Making a queue. */
 import { Button, Group, Modal, Select, Stack, TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 
-import { LOCAL, makeQueue, type Queue } from "../api/queues";
+import { KUEUE, LOCAL, makeQueue, type Queue } from "../api/queues";
+import { listSchedulers } from "../api/schedulers";
 import { Problem, tellDone } from "../parts/Problem";
 import { changeOf, QuotaFields, type Fields } from "./QuotaForm";
 
@@ -34,8 +35,12 @@ export function QueueForm({ queues, onClose }: { queues: Queue[]; onClose: () =>
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const queries = useQueryClient();
-  const schedulers = [...new Set([LOCAL, ...queues.map((queue) => queue.scheduler)])];
-  const above = queues.filter((queue) => queue.scheduler === scheduler && queue.name !== TOP);
+  const known = useQuery({ queryKey: ["schedulers"], queryFn: listSchedulers });
+  const withKueue = known.data?.available.includes(KUEUE) ? [KUEUE] : [];
+  const schedulers = [...new Set([LOCAL, ...queues.map((queue) => queue.scheduler), ...withKueue])];
+  const theirs = queues.filter((queue) => queue.scheduler === scheduler);
+  const above = new Set(theirs.map((queue) => (scheduler === KUEUE ? queue.parent : queue.name)));
+  above.delete(TOP);
 
   async function make(event: FormEvent): Promise<void> {
     event.preventDefault();
@@ -72,7 +77,7 @@ export function QueueForm({ queues, onClose }: { queues: Queue[]; onClose: () =>
           <Select
             size="xs"
             label="Below"
-            data={[{ value: TOP, label: "(top)" }, ...above.map((queue) => queue.name)]}
+            data={[{ value: TOP, label: "(top)" }, ...above]}
             value={parent}
             onChange={(value) => setParent(value ?? TOP)}
             allowDeselect={false}

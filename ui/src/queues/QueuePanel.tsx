@@ -51,10 +51,11 @@ export function QueuePanel({ queue, status, admin, onClose }: QueuePanelProps) {
 
 /** Of a queue that another scheduler keeps: what it holds, as that one tells. */
 function Groups({ queue, status }: { queue: Queue; status: QueueStatus | undefined }) {
-  const known = Object.entries(status?.pod_groups ?? {}).filter(([, count]) => count);
+  const word = status?.workloads ? "Workloads" : "Pod groups";
+  const known = Object.entries(status?.workloads ?? status?.pod_groups ?? {}).filter(([, count]) => count);
   return (
     <Text size="sm">
-      {known.length ? `Pod groups: ${known.map(([phase, count]) => `${count} ${phase}`).join(", ")}. ` : "No pod groups. "}
+      {known.length ? `${word}: ${known.map(([phase, count]) => `${count} ${phase}`).join(", ")}. ` : `No ${word.toLowerCase()}. `}
       How full it has been is told by the metrics of {queue.scheduler}.
     </Text>
   );

@@ -3,7 +3,7 @@ import { Button, Checkbox, Group, NumberInput, Select, SimpleGrid, Stack, TextIn
 import { useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 
-import { changeQueue, LOCAL, type Queue } from "../api/queues";
+import { changeQueue, KUEUE, LOCAL, type Queue } from "../api/queues";
 import { Problem, tellDone } from "../parts/Problem";
 
 /** What the form holds; "" for what is not set. */
@@ -104,8 +104,9 @@ interface QuotaFieldsProps {
 
 /** The fields, for changing and for making. */
 export function QuotaFields({ scheduler, fields, onChange }: QuotaFieldsProps) {
-  // The others know neither of these: whom they stop for whom is set for all of their queues.
+  // The others know neither of these; whom Volcano stops for whom is set for all of its queues.
   const ours = scheduler === LOCAL;
+  const bounded = scheduler !== KUEUE;
   const text = (name: keyof Fields, label: string, placeholder: string) => (
     <TextInput size="xs" label={label} placeholder={placeholder} value={String(fields[name])} onChange={(event) => onChange({ [name]: event.currentTarget.value })} />
   );
@@ -118,16 +119,16 @@ export function QuotaFields({ scheduler, fields, onChange }: QuotaFieldsProps) {
       <SimpleGrid cols={{ base: 2 }} spacing="xs">
         {text("quota_cpu", "CPU quota", "2 or 500m")}
         {text("quota_memory", "Memory quota", "4Gi")}
-        {text("guarantee_cpu", "CPU guaranteed", "none")}
-        {text("guarantee_memory", "Memory guaranteed", "none")}
-        {text("capability_cpu", "CPU at most", "as the quota")}
-        {text("capability_memory", "Memory at most", "as the quota")}
+        {bounded && text("guarantee_cpu", "CPU guaranteed", "none")}
+        {bounded && text("guarantee_memory", "Memory guaranteed", "none")}
+        {bounded && text("capability_cpu", "CPU at most", "as the quota")}
+        {bounded && text("capability_memory", "Memory at most", "as the quota")}
         {number("priority", "Weight")}
         {ours && number("max_parallel", "Workflows at once")}
         {ours && number("sla_seconds", "Promised wait, seconds")}
-        {ours && <Select size="xs" label="Preemption" data={["Never", "LowerPriority", "LowerOrNewerEqualPriority"]} value={fields.preemption} onChange={(value) => onChange({ preemption: value ?? "Never" })} allowDeselect={false} />}
+        {(ours || !bounded) && <Select size="xs" label="Preemption" data={["Never", "LowerPriority", "LowerOrNewerEqualPriority"]} value={fields.preemption} onChange={(value) => onChange({ preemption: value ?? "Never" })} allowDeselect={false} />}
       </SimpleGrid>
-      <Checkbox size="xs" label="Others may take back what it borrowed" checked={fields.reclaimable} onChange={(event) => onChange({ reclaimable: event.currentTarget.checked })} />
+      {bounded && <Checkbox size="xs" label="Others may take back what it borrowed" checked={fields.reclaimable} onChange={(event) => onChange({ reclaimable: event.currentTarget.checked })} />}
     </>
   );
 }
