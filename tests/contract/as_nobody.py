@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.contract.machine import Machine, shell
+from tiphys.executor.place import Place
 from tiphys.executor.server import serve
 from tiphys.ports import TaskEnded
 from tiphys.spec import model
@@ -40,7 +41,7 @@ def start_executor(data: Path) -> int:
     pid = os.fork()
     if pid == 0:
         try:
-            serve(data, 1.0)
+            serve(Place(data), 1.0)
         finally:
             os._exit(0)
     end = time.monotonic() + 60
