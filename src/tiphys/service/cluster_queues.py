@@ -6,6 +6,7 @@ here; ``control.volcano_queues`` and ``control.kueue_queues`` ask the cluster.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -45,7 +46,7 @@ class Access(Protocol):
 Q = TypeVar("Q", bound=Access)
 
 
-class ClusterQueues(Generic[Q]):
+class ClusterQueues(ABC, Generic[Q]):
     """Makes, changes and shows queues; a ``service.queue_desk.SchedulerQueues`` less its status."""
 
     scheduler = ""
@@ -53,13 +54,13 @@ class ClusterQueues(Generic[Q]):
     def __init__(self, queues: Q) -> None:
         self._queues = queues
 
+    @abstractmethod
     def plan(self, given: Mapping[str, Any], known: Json | None) -> Json:
         """Turn what the API was given into a queue plan; ``known`` is the queue as it is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shown(self, thing: Json) -> Json:
         """Show a queue."""
-        raise NotImplementedError
 
     async def check(self, name: str) -> str:
         """Give the name of a queue that exists; raise NotFoundError for others."""
