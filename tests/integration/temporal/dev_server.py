@@ -5,6 +5,7 @@ Headless, on loopback, in memory, on ports of its own.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
@@ -13,6 +14,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from temporalio.client import Client
+from temporalio.service import RPCError
 
 from tests.cluster.rig.build import MissingError, build
 from tests.cluster.rig.parts import TEMPORAL
@@ -60,16 +64,23 @@ def dev_server(folder: Path) -> Iterator[str]:
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until somebody listens; whether it is ready is for the client to find out."""
+    """Wait until it takes a workflow: it listens before it is healthy and has a namespace."""
     end = time.monotonic() + PATIENCE
-    while True:
+    while not asyncio.run(_takes(f"127.0.0.1:{port}")):
         assert process.poll() is None, log.read_text()
         assert time.monotonic() < end, log.read_text()
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1):
-                return
-        except OSError:
-            time.sleep(0.05)
+        time.sleep(0.05)
+
+
+async def _takes(address: str) -> bool:
+    """Try to start a workflow that nobody works on, and end it."""
+    try:
+        client = await Client.connect(address)
+        handle = await client.start_workflow("nothing", id="ready", task_queue="nobody")
+        await handle.terminate()
+    except (RPCError, RuntimeError):
+        return False
+    return True
 
 
 def free_port() -> int:

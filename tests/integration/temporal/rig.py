@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import ActivityError, ApplicationError
-from temporalio.service import RPCError
 
 from tests.contract.api_server import ADMIN, ApiServer
 from tests.integration.temporal.slate import FileSlate, Slate
@@ -167,26 +166,13 @@ class Rig:
         return asyncio.run(played())
 
     async def connect(self) -> Client:
-        """Connect, as soon as the server takes it."""
-        while True:
-            try:
-                return await Client.connect(self.temporal)
-            except (RPCError, RuntimeError):
-                await asyncio.sleep(0.1)
+        """Connect."""
+        return await Client.connect(self.temporal)
 
     async def start(self, client: Client, flow: Any, *given: Any) -> WorkflowHandle[Any, Any]:
         """Start a workflow of Temporal in the test's own task queue."""
         name = f"{self.mark}-{uuid.uuid4()}"
-        while True:
-            try:
-                return await client.start_workflow(
-                    flow, args=list(given), id=name, task_queue=self.queue
-                )
-            except RPCError as error:
-                # A dev server that has just begun does not know its namespace yet.
-                if "Namespace" not in str(error):
-                    raise
-                await asyncio.sleep(0.2)
+        return await client.start_workflow(flow, args=list(given), id=name, task_queue=self.queue)
 
     def runs(self) -> list[dict[str, Any]]:
         """List the runs of Tiphys that this test's workflows have caused, the oldest first."""
