@@ -34,7 +34,7 @@ from tiphys.service.schedule_state import Cron, read_time, shown
 from tiphys.service.submission import CREATED_BY
 from tiphys.spec import model
 from tiphys.spec.parse import Parsed
-from tiphys.spec.yaml import Document, Node
+from tiphys.spec.yaml import Document
 from tiphys.store.row import UNFINISHED
 
 router = routes("/schedules", "schedules")
@@ -255,7 +255,7 @@ async def cancel_backfill(
 
 # --- views ----------------------------------------------------------------------------------
 
-_NOWHERE = Document(None, "", Node(None, 0, 0, None, 0))
+_NOWHERE = Document(None, "")
 
 
 async def _note(context: ApiContext, who: Identity, action: str, cron: Cron) -> None:

@@ -16,7 +16,7 @@ from tiphys.service.submission import CREATED_BY
 from tiphys.spec import model
 from tiphys.spec.library import Library
 from tiphys.spec.parse import Parsed
-from tiphys.spec.yaml import Document, Node
+from tiphys.spec.yaml import Document
 from tiphys.wire.argo import timestamp
 
 _HANDED_ON = (
@@ -96,7 +96,7 @@ def ready(
 ) -> Submission:
     """Make a workflow ready to run; raise SpecError."""
     source = f"schedule {workflow.metadata.labels.get(CRON_LABEL, '')}"
-    document = Document(None, source, Node(None, 0, 0, None, 0))
+    document = Document(None, source)
     overrides = Overrides(parameters=parameters or {})
     submission = prepare(Parsed(workflow, document), library, overrides, rules.defaults)
     check_policy(submission.spec, rules.policy)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tiphys.errors import Problem, SpecError
+from tiphys.spec import plain
 from tiphys.spec.scalar import Scalar, is_boolean, resolve
 
 Path = tuple[str | int, ...]
@@ -69,6 +70,10 @@ class Entry(NamedTuple):
     merged: bool = False
 
 
+NOWHERE = Node(None, 0, 0, None, 0)
+"""The place of data that no text stands behind."""
+
+
 class Key(NamedTuple):
     """A key that Argo takes for a boolean."""
 
@@ -78,14 +83,23 @@ class Key(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Document:
     """One document of a file: its data, and where each part of it stands."""
 
     value: Any
     file: str
-    root: Node
+    _root: Node | None = None
     boolean_keys: tuple[Key, ...] = ()
+    source: str = ""
+    """The text of the file, where it was read without regard to places."""
+
+    @property
+    def root(self) -> Node:
+        """The data again, with its places; found out only when somebody asks."""
+        if self._root is None:
+            self._root = _root(self.file, self.source) if self.source else NOWHERE
+        return self._root
 
     def place(self, path: Path = ()) -> tuple[int, int]:
         """Give line and column of the value at ``path``, or of the nearest thing around it."""
@@ -133,6 +147,14 @@ class Document:
         return node
 
 
+def _root(file: str, source: str) -> Node:
+    try:
+        return _Composer(file, source).run()[0].root
+    except SpecError:
+        # JSON may break lines where YAML may not: all of it is where it begins.
+        return NOWHERE._replace(line=1, column=1)
+
+
 def _child(node: Node, part: str | int) -> Node | None:
     if isinstance(node.children, dict):
         entry = node.children.get(str(part))
@@ -148,7 +170,11 @@ def load(text: bytes | str, *, file: str = "") -> list[Document]:
 
     Raises SpecError (``parse_error``, ``yaml_limit``, ``duplicate_key``, ``yaml_tag``).
     """
-    composer = _Composer(file, _decode(text, file))
+    source = _decode(text, file)
+    value = plain.read(source, most=MAX_NODES, depth=MAX_DEPTH)
+    if value is not plain.NOT_PLAIN:
+        return [Document(value, file, source=source)]
+    composer = _Composer(file, source)
     documents = composer.run()
     if composer.problems:
         raise SpecError(composer.problems)
@@ -164,7 +190,7 @@ def _decode(text: bytes | str, file: str) -> str:
     if bad:
         message = f"the character U+{ord(bad[0]):04X} is not allowed in YAML"
         raise SpecError([_at(file, text[: bad.start()], message)])
-    if text.lstrip()[:1] in ("{", "["):
+    if "\\u" in text and text.lstrip()[:1] in ("{", "["):
         # JSON writes characters past the first plane as two escapes, which YAML does not know.
         text = _SURROGATE_PAIR.sub(_join_pair, text)
     return text

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tiphys.errors import Problem, SpecError
-from tiphys.spec import yaml
+from tiphys.spec import plain, yaml
 
 
 def problems_of(text: bytes | str) -> tuple[Problem, ...]:
@@ -79,6 +81,85 @@ def test_a_json_file_is_yaml_with_its_pairs_of_escapes_joined() -> None:
     (document,) = yaml.load('{"a": "\\ud83d\\ude00", "b": "\\\\ud83d", "c":\t[1.5]}')
 
     assert document.value == {"a": "😀", "b": "\\ud83d", "c": [1.5]}
+
+
+_SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["1e5", "yes", "<<", "\x85", "\u2028", "\ud83d", "😀", "a/b", "\t", "&a"])
+)
+_OBJECTS = st.dictionaries(
+    st.text(max_size=5) | st.sampled_from(["<<", "yes", "1"]),
+    st.recursive(
+        _SCALARS,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),
+        max_leaves=12,
+    ),
+)
+
+
+@given(
+    _OBJECTS, st.booleans(), st.sampled_from([None, 1, "\t"]), st.sampled_from(["", "\n", "#\n"])
+)
+def test_json_gives_the_same_data_and_places_as_it_does_as_yaml(
+    value: dict[str, Any], ascii_only: bool, indent: int | str | None, before: str
+) -> None:
+    text = before + json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    quick, slow = (outcome(text), outcome(text + "\n---\n"))
+
+    assert quick == slow
+
+
+def outcome(text: str) -> object:
+    """Give data and places of the one document, or what is wrong with it."""
+    try:
+        (document,) = yaml.load(text, file="f.yaml")
+    except SpecError as error:
+        return [(problem.code, problem.line) for problem in error.problems]
+    return repr(document.value), document.root
+
+
+def test_plain_json_is_read_without_regard_to_places_until_they_are_asked_for() -> None:
+    (document,) = yaml.load('{"a": [1,\n {"b": true}]}')
+
+    assert document.source
+    assert document.value == {"a": [1, {"b": True}]}
+    assert document.place(("a", 1, "b")) == (2, 8)
+    assert document.text(("a", 1, "b")) == "true"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a": 1.0}',
+        '{"a": NaN}',
+        '{"a": 1234567890123456789}',
+        '{"a": "\\ud83d"}',
+        '{"a":\t1}',
+        '{"a": ' + "[" * 70 + "]" * 70 + "}",
+        "{a: 1}",
+        "[1]",
+        '{"a": 1} {"b": 2}',
+    ],
+)
+def test_what_yaml_might_read_otherwise_is_left_to_it(text: str) -> None:
+    assert plain.read(text, most=100, depth=64) is plain.NOT_PLAIN
+
+
+def test_a_json_text_with_too_many_values_is_left_to_yaml() -> None:
+    assert plain.read('{"a": [1, 2, 3]}', most=9, depth=64) == {"a": [1, 2, 3]}
+    assert plain.read('{"a": [1, 2, 3]}', most=5, depth=64) is plain.NOT_PLAIN
+
+
+def test_json_may_break_a_line_before_a_colon_and_is_then_placed_at_its_start() -> None:
+    (document,) = yaml.load('{"a"\n: 1}')
+
+    assert document.value == {"a": 1}
+    assert document.place(("a",)) == (1, 1)
 
 
 def test_an_unquoted_boolean_keeps_its_text_for_messages() -> None:

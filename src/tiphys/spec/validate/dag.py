@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from tiphys.spec.model import DAGTask, Template
 from tiphys.spec.validate.call import add_outputs, check_call, inline_scope
@@ -84,6 +85,10 @@ def _graph(tasks: Sequence[DAGTask], path: Path, context: Context) -> Graph:
 
 def _needs(graph: Graph, index: int, path: Path, context: Context) -> list[int]:
     task = graph.tasks[index]
+    if not task.depends:
+        places = [graph.place.get(name) for name in task.dependencies]
+        if None not in places:
+            return cast(list[int], places)
     found: list[int] = []
     references: Sequence[tuple[str, str, Path]] = [
         (name, "", (*path, "dependencies", place)) for place, name in enumerate(task.dependencies)
@@ -107,6 +112,8 @@ def _needs(graph: Graph, index: int, path: Path, context: Context) -> list[int]:
 
 def _find_ancestors(graph: Graph, path: Path, context: Context) -> None:
     """Fill in all ancestors, in dependency order; what is left over forms cycles."""
+    if _found_as_written(graph):
+        return
     count = len(graph.tasks)
     graph.ancestors = [0] * count
     unique = [set(needs) for needs in graph.needs]
@@ -132,6 +139,22 @@ def _find_ancestors(graph: Graph, path: Path, context: Context) -> None:
         names += " -> ..." if len(cycle) > _MAX_SHOWN else ""
         place = (*path, "tasks", cycle[0])
         context.report.add(place, f"the tasks depend on each other in a circle: {names}")
+
+
+def _found_as_written(graph: Graph) -> bool:
+    """Fill in all ancestors where each task stands behind those that it needs, as most do."""
+    graph.ancestors = []
+    known: dict[tuple[int, ...], int] = {}  # In a wide join many need the same.
+    for index, needs in enumerate(graph.needs):
+        same = tuple(needs)
+        if same not in known:
+            if max(same, default=-1) >= index:
+                return False
+            known[same] = 0
+            for need in same:
+                known[same] |= graph.ancestors[need] | 1 << need
+        graph.ancestors.append(known[same])
+    return True
 
 
 def _cycle(graph: Graph, waiting: Sequence[int]) -> list[int]:

@@ -88,12 +88,22 @@ def without_tags(text: str, word: str = "placeholder") -> str:
 
 def check_tags(value: Any, path: Path, scope: Scope, report: Report) -> None:
     """Check every tag in every text of a value of the model."""
+    if not _holds_tag(value):
+        return
     for place, text in texts(msgspec.to_builtins(value), path):
         for tag in _TAG.findall(text):
             if tag.lstrip().startswith("="):
                 check_expression(tag.lstrip()[1:], place, report)
             else:
                 _check_tag(tag.strip(), place, scope, report)
+
+
+def _holds_tag(value: Any) -> bool:
+    """Look quickly: most values have none, and some have thousands of texts."""
+    try:
+        return b"{{" in msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return True
 
 
 def _check_tag(tag: str, path: Path, scope: Scope, report: Report) -> None:
