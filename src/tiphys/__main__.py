@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from contextlib import suppress
 
 from tiphys import __version__
 
@@ -17,9 +19,24 @@ def main() -> None:
     # Python looks for rings of dead objects after every 700 new ones. We make few such rings, and
     # tens of thousands of objects that stay: modules first, then templates and nodes.
     gc.set_threshold(100_000, 20, 20)
+    if sys.argv[1:2] == ["run"] and not any(word.startswith(_NOT_HERE) for word in sys.argv):
+        _load_executor()
     from tiphys.cli.app import run  # noqa: PLC0415
 
     sys.exit(run(sys.argv[1:]))
+
+
+_NOT_HERE = ("--help", "--scheduler")
+"""With these ``tiphys run`` runs nothing, or perhaps not on this machine."""
+
+
+def _load_executor() -> None:
+    """Begin to load the executor, which will be needed: both can load at once."""
+    from tiphys.executor.launch import load_ahead  # noqa: PLC0415
+    from tiphys.folders import data_dir  # noqa: PLC0415
+
+    with suppress(OSError):  # Whoever needs it tries again, and says what is wrong.
+        load_ahead(data_dir(os.environ))
 
 
 if __name__ == "__main__":

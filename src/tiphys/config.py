@@ -11,7 +11,6 @@ workflow file, with lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ import msgspec
 from tiphys.core.duration import parse_age
 from tiphys.core.quantity import bytes_of, cpu_millis
 from tiphys.errors import ConfigError, InvalidInputError, Problem, SpecError
+from tiphys.folders import home, xdg
 from tiphys.ports import LOCAL, SCHEDULERS
 from tiphys.runtimes.config import ImageCommand, LocalConfig
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
@@ -249,29 +249,12 @@ def load_config(
     return msgspec.convert(joined, Config)
 
 
-def data_dir(environment: Mapping[str, str]) -> Path:
-    """Give the folder of the store, logs and artifacts."""
-    if given := environment.get("TIPHYS_DATA_DIR"):
-        return Path(given).absolute()
-    return _xdg(environment, "XDG_DATA_HOME", ".local/share") / "tiphys"
-
-
-def _xdg(environment: Mapping[str, str], variable: str, fallback: str) -> Path:
-    given = environment.get(variable, "")
-    # The XDG rules say that a relative path is to be ignored.
-    return Path(given) if given.startswith("/") else _home(environment) / fallback
-
-
-def _home(environment: Mapping[str, str]) -> Path:
-    return Path(environment.get("HOME") or "/")
-
-
 def _found(environment: Mapping[str, str], cwd: Path) -> Iterator[Path]:
     """Give the files that exist, the farthest first."""
-    user = _xdg(environment, "XDG_CONFIG_HOME", ".config") / "tiphys" / "config.yaml"
+    user = xdg(environment, "XDG_CONFIG_HOME", ".config") / "tiphys" / "config.yaml"
     if user.is_file():
         yield user
-    project = find_project_file(cwd, home=_home(environment))
+    project = find_project_file(cwd, home=home(environment))
     if project:
         yield project
 
@@ -334,7 +317,7 @@ def _checked(value: Any, source: str, document: yaml.Document | None) -> dict[st
 
 
 def _line(problem: Problem, source: str) -> str:
-    return str(replace(problem, file=problem.file or source, code=ConfigError.code))
+    return str(msgspec.structs.replace(problem, file=problem.file or source, code=ConfigError.code))
 
 
 def _check_rules(value: Mapping[str, Any], report: Report) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiphys.config import Config, data_dir, load_config
+from tiphys.config import Config, load_config
 from tiphys.errors import InvalidInputError
+from tiphys.folders import data_dir
 from tiphys.ports import SCHEDULER_LABEL
 
 MAX_FILE = 16 * 1024 * 1024

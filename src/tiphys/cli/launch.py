@@ -189,7 +189,8 @@ def _run_here(payload: Payload, scheduler: str | None, project: str | None) -> i
     from tiphys.cli.watch import choose_watch  # noqa: PLC0415
     from tiphys.client.launch import text_of  # noqa: PLC0415
     from tiphys.config import RunOptions  # noqa: PLC0415
-    from tiphys.control.local import run_files  # noqa: PLC0415
+    from tiphys.control.local import run_order  # noqa: PLC0415
+    from tiphys.control.order import read_order  # noqa: PLC0415
 
     labels, number = scheduler_label(scheduler), None
     if isinstance(payload.priority, str):
@@ -197,18 +198,13 @@ def _run_here(payload: Payload, scheduler: str | None, project: str | None) -> i
     else:
         number = payload.priority
     options = RunOptions(data=data_folder(), labels=labels, priority=number)
-    watch = choose_watch(options, quiet=False, data_on_stdout=False)
     texts = [("launch.json", text_of(payload).encode())]
+    config = settings(namespace=project)
+    order = read_order(texts, parameters={}, config=config, options=options)
+    watch = choose_watch(options, quiet=False, data_on_stdout=False)
     try:
         with watch:
-            work = run_files(
-                texts,
-                parameters={},
-                config=settings(namespace=project),
-                watcher=watch,
-                options=options,
-            )
-            finished = asyncio.run(work)
+            finished = asyncio.run(run_order(order, watch))
     except KeyboardInterrupt:
         return INTERRUPTED
     show(finished, None, watch)

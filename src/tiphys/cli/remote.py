@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from tiphys.cli.inputs import data_folder, settings
 from tiphys.cli.names import SERVER
@@ -119,7 +120,9 @@ class Remote:
         try:
             made = self.client.do(call)
         except SpecError as error:
-            raise SpecError([replace(each, file=file) for each in error.problems]) from None
+            raise SpecError(
+                [msgspec.structs.replace(each, file=file) for each in error.problems]
+            ) from None
         return {
             "uid": made.id.removeprefix("wf-"),
             "name": made.workflow_name or made.name,

@@ -20,8 +20,8 @@ from tiphys.cli.inputs import (
 )
 from tiphys.config import RunOptions
 from tiphys.errors import InvalidInputError
-from tiphys.executor.launch import load_ahead
-from tiphys.ports import LOCAL, SCHEDULERS
+from tiphys.executor.launch import give_word
+from tiphys.ports import SCHEDULERS
 
 if TYPE_CHECKING:
     from tiphys.cli.watch import Watch
@@ -65,30 +65,31 @@ def command(files: tuple[str, ...], **given: Any) -> int:
     )
     parameters = read_parameters(given["pairs"], given["parameter_file"])
     texts = read_files(files)
-    if (given["scheduler"] or config.scheduler.default) == LOCAL:
-        load_ahead(options.data, config.linger_seconds)
 
-    # Only now: a mistake in the flags is told before the engine is loaded.
-    from tiphys.cli.watch import choose_watch  # noqa: PLC0415
-    from tiphys.control.leftover import goes, remove_files  # noqa: PLC0415
-    from tiphys.control.local import run_files  # noqa: PLC0415
+    # Only now: a mistake in the flags is told before more is loaded.
+    from tiphys.control.order import read_order  # noqa: PLC0415
     from tiphys.control.submit import RejectedError  # noqa: PLC0415
 
-    watch = choose_watch(options, quiet=given["quiet"], data_on_stdout=form is not None)
     try:
-        with watch:
-            coroutine = run_files(
-                texts, parameters=parameters, config=config, watcher=watch, options=options
-            )
-            finished = asyncio.run(coroutine)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+        order = read_order(texts, parameters=parameters, config=config, options=options)
     except RejectedError as error:
         if form in {"json", "yaml"}:
             _print_objects(error.workflows, form)
         raise
-    if not finished:
+    if not order.submissions:
         raise InvalidInputError(f"there is no Workflow in {', '.join(files)}")
+    # The one that ``__main__`` has loaded: it gets ready while we load the engine.
+    give_word(options.data, config.linger_seconds)
+    from tiphys.cli.watch import choose_watch  # noqa: PLC0415
+    from tiphys.control.leftover import goes, remove_files  # noqa: PLC0415
+    from tiphys.control.local import run_order  # noqa: PLC0415
+
+    watch = choose_watch(options, quiet=given["quiet"], data_on_stdout=form is not None)
+    try:
+        with watch:
+            finished = asyncio.run(run_order(order, watch))
+    except KeyboardInterrupt:
+        return INTERRUPTED
     show(finished, form, watch)
     # Only now: until here their logs may have been read.
     remove_files(options.data, [x.row.uid for x in finished if goes(x.row.labels, x.row.phase)])

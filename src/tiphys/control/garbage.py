@@ -16,7 +16,6 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -60,13 +59,12 @@ class Mark(msgspec.Struct, omit_defaults=True):
     """It is to be deleted whether or not they can be."""
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(msgspec.Struct):
     """The nodes of one workflow, and what went wrong with their artifacts."""
 
     row: WorkflowRow
     nodes: list[Node]
-    failures: list[Collected] = field(default_factory=list)
+    failures: list[Collected] = msgspec.field(default_factory=list)
     untried: int = 0
     """Artifacts that nobody tried to delete after all before them had failed."""
 

@@ -14,7 +14,6 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -424,7 +423,7 @@ def _make_dispatcher(data: Path, config: Config, scheduler: str) -> Dispatcher:
 def _with_stored(store: Store, library: Library) -> Library:
     """Put what earlier submissions left behind under ``library``."""
     stored = stored_library(store.objects(), library.namespace)
-    return replace(
+    return msgspec.structs.replace(
         library,
         workflow_templates={**stored.workflow_templates, **library.workflow_templates},
         cluster_workflow_templates={

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tiphys.config import Config, RunOptions
+import msgspec
+
+from tiphys.config import Config
 from tiphys.control.door import Caller, Door, knock
 from tiphys.control.follow import follow
 from tiphys.control.host import Host, hosting
+from tiphys.control.order import Order
 from tiphys.control.server import Desk, pack_files
 from tiphys.control.service import Service
-from tiphys.control.submit import Overrides, Submission, prepare, read_files
 from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
@@ -29,66 +30,33 @@ from tiphys.spec.library import Library
 from tiphys.store import Store, WorkflowRow
 from tiphys.wire.argo import decode_node
 
-__all__ = ["Finished", "Watcher", "attend", "run_files"]
+__all__ = ["Finished", "Watcher", "attend", "run_order"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """A workflow that is over."""
 
     row: WorkflowRow
     nodes: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """All that one ``tiphys run`` was told."""
-
-    files: Sequence[tuple[str, bytes]]
-    overrides: Overrides
-    config: Config
-    watcher: Watcher
-    options: RunOptions
-    library: Library
-    submissions: Sequence[Submission]
-
-
-async def run_files(
-    files: Sequence[tuple[str, bytes]],
-    *,
-    parameters: Mapping[str, str],
-    config: Config,
-    watcher: Watcher,
-    options: RunOptions,
-) -> list[Finished]:
-    """Run every workflow of ``files`` to its end. Raises SpecError before anything is stored."""
-    bundle = read_files(files)
-    for problem in bundle.problems:
+async def run_order(order: Order, watcher: Watcher) -> list[Finished]:
+    """Run every workflow of an order to its end."""
+    for problem in order.warnings:
         watcher.note(f"warning: {problem}")
-    library = Library.of(bundle, namespace=config.namespace)
-    overrides = Overrides(
-        parameters=parameters,
-        name=options.name,
-        entrypoint=options.entrypoint,
-        labels=options.labels,
-        priority=options.priority,
-    )
-    defaults = config.workflow_defaults.spec if config.workflow_defaults else None
-    submissions = [prepare(parsed, library, overrides, defaults) for parsed in bundle.workflows]
-    order = _Order(files, overrides, config, watcher, options, library, submissions)
     try:
-        return await _run_here(order)
+        return await _run_here(order, watcher)
     except StoreLockedError:
-        caller = knock(options.data)
+        caller = knock(order.options.data)
         if caller is None:
             raise
-    return await _run_there(order, caller)
+    return await _run_there(order, caller, watcher)
 
 
-async def _run_here(order: _Order) -> list[Finished]:
-    watcher = _Own(order.watcher)
+async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
+    watcher = _Own(onlooker)
     async with hosting(order.options.data, order.config, order.library, watcher) as host:
         host.keep_secrets(order.library.secrets.values())
         runs = [host.submit(each, order.library) for each in order.submissions]
@@ -116,11 +84,14 @@ async def _host(host: Host, runs: Sequence[Run], watcher: Watcher) -> list[Finis
     ]
 
 
-async def _run_there(order: _Order, caller: Caller) -> list[Finished]:
+async def _run_there(order: Order, caller: Caller, watcher: Watcher) -> list[Finished]:
     """Hand the workflows to the process that is at work here already, and follow them."""
-    data, watcher = order.options.data, order.watcher
+    data = order.options.data
     watcher.note("another tiphys is at work in this data directory: it runs this as well")
-    arguments = {"files": pack_files(order.files), "overrides": asdict(order.overrides)}
+    arguments = {
+        "files": pack_files(order.files),
+        "overrides": msgspec.structs.asdict(order.overrides),
+    }
     try:
         rows = await asyncio.to_thread(lambda: caller.ask("submit", **arguments))
     finally:

@@ -9,7 +9,8 @@ those that held a lock first (``control.recover``).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tiphys.engine.command import LockName
 
@@ -17,26 +18,23 @@ Holder = tuple[str, str]
 """Workflow uid and node id; node "" is the workflow itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     """A holder that must wait, and for what."""
 
     lock: str
     message: str
 
 
-@dataclass(slots=True)
-class _Lock:
+class _Lock(msgspec.Struct):
     limit: int
-    holders: set[Holder] = field(default_factory=set)
+    holders: set[Holder] = msgspec.field(default_factory=set)
 
     @property
     def free(self) -> int:
         return self.limit - len(self.holders)
 
 
-@dataclass(slots=True)
-class _Claim:
+class _Claim(msgspec.Struct):
     locks: tuple[LockName, ...]
     order: tuple[float, float, int]
 

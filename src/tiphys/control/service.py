@@ -6,7 +6,6 @@ Each returns when what was asked for is on record. Names may be names, uids or `
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -43,13 +42,12 @@ KEPT = ("WorkflowTemplate", "ClusterWorkflowTemplate", "ConfigMap", "JobTemplate
 """Kinds of documents that a submission leaves behind for later ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
+class Retry(msgspec.Struct, frozen=True, kw_only=True):
     """How a finished workflow is run again from where it failed."""
 
     restart_successful: bool = False
     node_selector: str = ""
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class Service:
@@ -67,7 +65,7 @@ class Service:
         """Take workflows in; templates, config maps and secrets of the files are kept."""
         known = self._host.library
         if overrides.namespace:
-            known = replace(known, namespace=overrides.namespace)
+            known = msgspec.structs.replace(known, namespace=overrides.namespace)
         bundle = read_files(files, known)
         _check_something(bundle)
         library = self._host.library.extended(bundle)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from dataclasses import replace as change
 
 import msgspec
 
@@ -25,21 +23,19 @@ _MAX_PREFIX = 58
 replace = msgspec.structs.replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overrides:
+class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line or an API call changes about a workflow."""
 
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
     name: str = ""
     generate_name: str = ""
     entrypoint: str = ""
     namespace: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     priority: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True):
     """A workflow that is ready to run."""
 
     workflow: model.Workflow
@@ -88,7 +84,7 @@ def prepare(
             code="invalid_spec", message=str(error), path="spec.workflowTemplateRef", file=source
         )
         line, column = parsed.document.place(("spec", "workflowTemplateRef"))
-        problem = change(problem, line=line, column=column)
+        problem = replace(problem, line=line, column=column)
         raise RejectedError([problem], [_shown(workflow, "Error", str(error))]) from None
     problems = [p for p in validate_workflow(workflow, library, parsed.document) if not p.warning]
     if problems:

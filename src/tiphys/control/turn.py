@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
@@ -49,23 +50,21 @@ class Observer(Protocol):
         """A PodGroup has changed; the run is None where it is over."""
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(msgspec.Struct):
     """What one turn of the loop gathers before it commits."""
 
-    starts: list[Task] = field(default_factory=list)
-    attaches: list[Task] = field(default_factory=list)
-    stops: list[AttemptId] = field(default_factory=list)
-    ended: list[AttemptId] = field(default_factory=list)
-    changed: dict[str, tuple[Run, dict[str, Node]]] = field(default_factory=dict)
-    headers: dict[str, Run] = field(default_factory=dict)
-    removed: list[tuple[str, str]] = field(default_factory=list)
-    idle: set[str] = field(default_factory=set)
+    starts: list[Task] = msgspec.field(default_factory=list)
+    attaches: list[Task] = msgspec.field(default_factory=list)
+    stops: list[AttemptId] = msgspec.field(default_factory=list)
+    ended: list[AttemptId] = msgspec.field(default_factory=list)
+    changed: dict[str, tuple[Run, dict[str, Node]]] = msgspec.field(default_factory=dict)
+    headers: dict[str, Run] = msgspec.field(default_factory=dict)
+    removed: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    idle: set[str] = msgspec.field(default_factory=set)
     """Runs that have an attempt less."""
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(msgspec.Struct):
     """One start of one node, waiting or running."""
 
     run: Run

@@ -19,7 +19,6 @@ Where Argo's way leaves a run that cannot go on, ours differs:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
 replace = msgspec.structs.replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPlan:
+class RetryPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of the nodes of a run."""
 
     kept: tuple[Node, ...]

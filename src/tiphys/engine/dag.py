@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tiphys.engine import leaf, locks, metric
 from tiphys.engine.abandon import abandon
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
 _PLAIN = re.compile(r"\s*[\w-]+(\s*&&\s*[\w-]+)*\s*")
 
 
-@dataclass(slots=True, eq=False)
-class TaskState:
+class TaskState(msgspec.Struct, eq=False):
     """One task that is needed."""
 
     task: model.DAGTask
@@ -44,22 +44,21 @@ class TaskState:
     """None: every dependency must have gone well."""
     waits: int
     """Dependencies that have not ended."""
-    feeds: list[str] = field(default_factory=list)
+    feeds: list[str] = msgspec.field(default_factory=list)
     """Tasks that depend on this one."""
     node: Node | None = None
-    members: list[Node] = field(default_factory=list)
+    members: list[Node] = msgspec.field(default_factory=list)
     """The nodes of a loop."""
     open: int = 0
     """Of these the ones that are not done, or not started."""
-    hooks: dict[str, Hooks] = field(default_factory=dict)
+    hooks: dict[str, Hooks] = msgspec.field(default_factory=dict)
     done: bool = False
     facts: Facts | None = None
-    early: set[str] = field(default_factory=set)
+    early: set[str] = msgspec.field(default_factory=set)
     """Dependencies that need not end: their probes passed."""
 
 
-@dataclass(slots=True, eq=False)
-class DagFrame:
+class DagFrame(msgspec.Struct, eq=False):
     """A DAG template under way."""
 
     call: Call
@@ -69,9 +68,9 @@ class DagFrame:
     targets: tuple[str, ...]
     tasks: dict[str, TaskState]
     open: int
-    ready: deque[tuple[TaskState, model.DAGTask]] = field(default_factory=deque)
+    ready: deque[tuple[TaskState, model.DAGTask]] = msgspec.field(default_factory=deque)
     begun: bool = False
-    joins: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    joins: dict[tuple[str, ...], tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Where tasks that are done end, by what a task needs: in a wide layer many need the same."""
 
     def started_nodes(self) -> Iterable[Node]:

@@ -7,7 +7,6 @@ waits for the node waits for its hooks as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -33,8 +32,7 @@ replace = msgspec.structs.replace
 _decode_arguments = msgspec.json.Decoder(model.Arguments).decode
 
 
-@dataclass(slots=True, eq=False)
-class Hooks:
+class Hooks(msgspec.Struct, eq=False):
     """The hooks of one step or task, and how far they are."""
 
     holder: model.WorkflowStep | model.DAGTask
@@ -47,7 +45,7 @@ class Hooks:
     done: Callable[[Run], None]
     """Called when something changed."""
     depth: int = 0
-    started: dict[str, Node] = field(default_factory=dict)
+    started: dict[str, Node] = msgspec.field(default_factory=dict)
     exit_asked: bool = False
     exit_only: bool = False
     """The node is one of a loop: only the exit handler is for each of them."""

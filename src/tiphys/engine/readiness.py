@@ -7,7 +7,6 @@ which ends when they answer (``runtimes.probe``), so that the wait can be seen a
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -129,7 +128,9 @@ def _asked(
         depth=frame.call.depth + 1,
     )
     template = model.Template(name=f"{task.task.name}-ready", volcano_probe=questions)
-    node = leaf.start(run, call, replace(frame.prepared, kind="volcano_probe"), template)
+    node = leaf.start(
+        run, call, msgspec.structs.replace(frame.prepared, kind="volcano_probe"), template
+    )
     run.waiters[node.id] = (_answered, (frame, target))
     return node
 

@@ -7,8 +7,8 @@ A ``Base`` is the place in which plain names are looked up: the workflow itself,
 
 from __future__ import annotations
 
+import hashlib
 import re
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -23,20 +23,18 @@ class UnresolvedError(Exception):
     """A template cannot be found or made; the message is for the node."""
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(msgspec.Struct, frozen=True):
     """Where plain template names are looked up."""
 
     scope: str
     """``local/NAME``, ``namespaced/NAME`` or ``cluster/NAME``, as in Argo's templateScope."""
-    spec: model.WorkflowSpec = field(repr=False)
+    spec: model.WorkflowSpec
 
 
 POD_KINDS = frozenset({"container", "script", "resource", "data", "container_set"})
 
 
-@dataclass(slots=True)
-class Prepared:
+class Prepared(msgspec.Struct):
     """A template made ready to be rendered again and again."""
 
     template: model.Template
@@ -49,6 +47,14 @@ class Prepared:
     plain: bool
     """No tag in it: every call gets the very same template."""
     read_results: frozenset[str] | None = None
+    _digest: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The same for templates that say the same, whichever workflow they stand in."""
+        if not self._digest:
+            self._digest = hashlib.blake2b(self.raw.encode(), digest_size=12).hexdigest()
+        return self._digest
 
     def reads_result_of(self, name: str) -> bool:
         """Whether this steps or DAG template refers to the result of its step ``name``."""

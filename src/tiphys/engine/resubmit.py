@@ -10,7 +10,6 @@ a retried node the last attempt is taken over, as the first one of the new run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -41,8 +40,7 @@ _MAX_PREFIX = 58
 _TAKEN_OVER = "original pod: "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memoized:
+class Memoized(msgspec.Struct, frozen=True, kw_only=True):
     """The run whose finished pods are taken over."""
 
     nodes: Iterable[Node]

@@ -8,8 +8,9 @@ does the expression agree.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tiphys.core.duration import parse_duration_or_seconds
 from tiphys.engine import leaf, locks, metric
@@ -46,8 +47,7 @@ _TRANSIENT = (
 )
 
 
-@dataclass(slots=True, eq=False)
-class RetryFrame:
+class RetryFrame(msgspec.Struct, eq=False):
     """A retried node under way."""
 
     call: Call

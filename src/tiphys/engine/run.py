@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+import msgspec
 
 from tiphys.core.name import fnv1a32
 from tiphys.engine.command import Command, Gang, ReleaseLocks
@@ -48,8 +49,7 @@ class HardError(TiphysError):
 _COUNTED = frozenset({NodeType.POD, NodeType.STEPS, NodeType.DAG})
 
 
-@dataclass(slots=True, eq=False)
-class Counts:
+class Counts(msgspec.Struct, eq=False):
     """What is going on directly below one steps or DAG node."""
 
     children: int = 0
@@ -59,8 +59,7 @@ class Counts:
     unsuccessful: int = 0
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Call:
+class Call(msgspec.Struct, eq=False, kw_only=True):
     """One template to be executed as one node, and by whom."""
 
     name: str
@@ -81,8 +80,7 @@ class Call:
     depth: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class Leaf:
+class Leaf(msgspec.Struct, eq=False):
     """A node that something outside of the engine runs: a pod, a pause, a request."""
 
     call: Call
@@ -91,8 +89,7 @@ class Leaf:
     gang: Gang | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Run:
+class Run(msgspec.Struct, eq=False):
     """One workflow under way. Build it with ``begin`` or ``restore`` (engine.lifecycle)."""
 
     name: str
@@ -118,43 +115,43 @@ class Run:
     suspended: bool = False
     starts: int = 0
     """How many times a leaf was started: the next start gets the next number."""
-    labels: dict[str, str] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
     header_changed: bool = True
     """Whether anything above this line changed since the last step."""
 
     made: int = 0
     """How many nodes were ever made."""
-    globals: dict[str, str] = field(default_factory=dict)
-    nodes: dict[str, Node] = field(default_factory=dict)
-    ids: dict[str, str] = field(default_factory=dict)
+    globals: dict[str, str] = msgspec.field(default_factory=dict)
+    nodes: dict[str, Node] = msgspec.field(default_factory=dict)
+    ids: dict[str, str] = msgspec.field(default_factory=dict)
     """Node names to ids: usually name and hash, but hashes can collide."""
-    children: dict[str, list[str]] = field(default_factory=dict)
-    waiters: dict[str, tuple[Tell, Any]] = field(default_factory=dict)
-    leaves: dict[str, Leaf] = field(default_factory=dict)
-    frames: dict[str, Any] = field(default_factory=dict)
+    children: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    waiters: dict[str, tuple[Tell, Any]] = msgspec.field(default_factory=dict)
+    leaves: dict[str, Leaf] = msgspec.field(default_factory=dict)
+    frames: dict[str, Any] = msgspec.field(default_factory=dict)
     """The frame of each steps, DAG and retry node that has not ended."""
-    counts: dict[str, Counts] = field(default_factory=dict)
+    counts: dict[str, Counts] = msgspec.field(default_factory=dict)
     active_pods: int = 0
     pods: int = 0
     """Pods that were ever made."""
     pods_done: int = 0
-    parked: dict[Any, None] = field(default_factory=dict)
+    parked: dict[Any, None] = msgspec.field(default_factory=dict)
     """Frames with children to start for which the whole run has no room."""
-    released: set[str] = field(default_factory=set)
+    released: set[str] = msgspec.field(default_factory=set)
     """With ``suspendBySteps``: the layers that may start. They follow from the nodes' attempts."""
-    dirty: dict[Any, None] = field(default_factory=dict)
+    dirty: dict[Any, None] = msgspec.field(default_factory=dict)
     """Frames that may have room for more children now."""
-    locked: set[str] = field(default_factory=set)
+    locked: set[str] = msgspec.field(default_factory=set)
     """Nodes that hold locks or wait for them."""
-    hard: dict[str, str] = field(default_factory=dict)
+    hard: dict[str, str] = msgspec.field(default_factory=dict)
     """Nodes that ended in an error of the template itself, which ends their group at once."""
-    daemons: dict[str, set[str]] = field(default_factory=dict)
+    daemons: dict[str, set[str]] = msgspec.field(default_factory=dict)
     """Ready daemons by the id of the node that bounds their life."""
-    notices: deque[Node] = field(default_factory=deque)
-    changed: dict[str, Node] = field(default_factory=dict)
-    removed: list[str] = field(default_factory=list)
-    commands: list[Command] = field(default_factory=list)
+    notices: deque[Node] = msgspec.field(default_factory=deque)
+    changed: dict[str, Node] = msgspec.field(default_factory=dict)
+    removed: list[str] = msgspec.field(default_factory=list)
+    commands: list[Command] = msgspec.field(default_factory=list)
     finishing: Any = None
     """What is left to do once the entry node has ended (engine.lifecycle)."""
 

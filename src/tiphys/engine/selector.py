@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from tiphys.engine.node import Node
 from tiphys.errors import InvalidInputError
@@ -38,8 +39,7 @@ ALLOWED = (*_FIELDS, "inputs.parameters.NAME.value")
 """The fields that a condition may be about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """One field and the value that it must have, or must not have."""
 
     field: str
@@ -51,8 +51,7 @@ class Condition:
         return (_value(node, self.field) == self.value) is self.wanted
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSelector:
+class NodeSelector(msgspec.Struct, frozen=True):
     """Conditions that must all hold; none at all select every node."""
 
     conditions: tuple[Condition, ...] = ()

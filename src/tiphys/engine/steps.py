@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tiphys.engine import leaf, locks, metric
 from tiphys.engine.abandon import abandon
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from tiphys.engine.resolve import Prepared
 
 
-@dataclass(slots=True, eq=False)
-class Child:
+class Child(msgspec.Struct, eq=False):
     """One step of the group that is under way."""
 
     step: model.WorkflowStep
@@ -36,8 +36,7 @@ class Child:
     done: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class StepsFrame:
+class StepsFrame(msgspec.Struct, eq=False):
     """A steps template under way."""
 
     call: Call
@@ -47,8 +46,8 @@ class StepsFrame:
     scope: Scope
     index: int = -1
     group: Node | None = None
-    ready: deque[model.WorkflowStep] = field(default_factory=deque)
-    children: dict[str, Child] = field(default_factory=dict)
+    ready: deque[model.WorkflowStep] = msgspec.field(default_factory=deque)
+    children: dict[str, Child] = msgspec.field(default_factory=dict)
     open: int = 0
     """Children that are not done."""
     advance: bool = True

@@ -61,7 +61,7 @@ class ExecutorClient:
     ) -> None:
         self._place = Place(data)
         self._epoch = epoch
-        self._options = ["--linger", str(linger), *([] if sandboxes else ["--no-sandbox"])]
+        self._options = launch.options_of(linger, sandboxes=sandboxes)
         self.on_events = on_events
         self._on_lost = on_lost
         self._connection: _Connection | None = None
@@ -91,11 +91,11 @@ class ExecutorClient:
         tried = 0.0
         while tried < seconds:
             # Often at first: whoever calls waits for the first task of all.
-            pause = 0.004 if tried < 0.4 else 0.1
-            await asyncio.sleep(pause)
             welcome = await self._try_connect()
             if welcome is not None:
                 return welcome
+            pause = 0.004 if tried < 0.4 else 0.1
+            await asyncio.sleep(pause)
             tried += pause
         return None
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from tiphys.errors import RuntimeFailure
-from tiphys.executor.place import Place
+from tiphys.executor.place import START, Place
 
 _ahead: dict[Path, subprocess.Popen[bytes]] = {}
 """Children of this process that wait for the word, by data directory."""
 
 
-def load_ahead(data: Path, linger: float) -> None:
+def load_ahead(data: Path) -> None:
     """Have an executor loaded, unless one seems to be there."""
     place = Place(data)
     try:
@@ -28,7 +29,16 @@ def load_ahead(data: Path, linger: float) -> None:
     except OSError:
         found = False
     if not found and place.data not in _ahead:
-        _ahead[place.data] = _load(place, ["--linger", str(linger)])
+        _ahead[place.data] = _load(place)
+
+
+def give_word(data: Path, linger: float) -> None:
+    """Have one that was loaded ahead begin; whoever needs it waits for it later (``start``)."""
+    place = Place(data)
+    process = _ahead.get(place.data)
+    if process is not None:
+        place.make_folder()
+        _tell(process, options_of(linger))
 
 
 def dismiss(place: Place) -> None:
@@ -41,20 +51,35 @@ def dismiss(place: Place) -> None:
 def start(place: Place, options: list[str]) -> None:
     """Start an executor; it may find that another one is at work, and leave."""
     place.make_folder()
-    process = _ahead.pop(place.data, None) or _load(place, options)
-    _, words = process.communicate(b"\n")
+    process = _ahead.pop(place.data, None) or _load(place)
+    _tell(process, options)
+    _, words = process.communicate()
     if process.returncode:
         last = words.decode(errors="replace").strip().rpartition("\n")[2]
         raise RuntimeFailure(f"the executor cannot start: {last or process.returncode}")
 
 
-def _load(place: Place, options: list[str]) -> subprocess.Popen[bytes]:
+def options_of(linger: float, *, sandboxes: bool = True) -> list[str]:
+    """Give how an executor is to be."""
+    return ["--linger", str(linger), *([] if sandboxes else ["--no-sandbox"])]
+
+
+def _tell(process: subprocess.Popen[bytes], options: list[str]) -> None:
+    """Give the word, unless it was given before."""
+    if process.stdin is not None:
+        with suppress(BrokenPipeError):  # It has ended already, and its last words say why.
+            process.stdin.write(" ".join([START, *options]).encode())
+            process.stdin.close()
+        process.stdin = None
+
+
+def _load(place: Place) -> subprocess.Popen[bytes]:
     package = str(Path(__file__).parents[2])
     library = str(Path(msgspec.__file__).parents[1])
     command = [sys.executable, "-S", "-m", "tiphys.executor", "--data", str(place.data), "--wait"]
     # Without site: half the time to start. The two paths are all that it imports from.
     return subprocess.Popen(
-        [*command, *options],
+        command,
         env=dict(os.environ) | {"PYTHONPATH": f"{package}{os.pathsep}{library}"},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -11,7 +11,11 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from tiphys.folders import make_durable
+
 ROOM = 107
+START = "start"
+"""The word for an executor that was loaded ahead; options follow it."""
 
 
 def identity(data: Path) -> str:
@@ -36,15 +40,9 @@ class Place:
 
     def make_folder(self) -> None:
         """Make the folder, so that it survives a power loss."""
-        try:
-            self.folder.mkdir(mode=0o700, parents=True)
-        except FileExistsError:
-            return
-        folder = os.open(self.data, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        with suppress(FileExistsError):  # A file in its place: whoever opens something says so.
+            make_durable(self.data)
+            make_durable(self.folder)
 
     def use_slots(self, base: str) -> Path:
         """Return a folder of ours for views: below ``base``, or with "" in the data directory."""

@@ -307,8 +307,11 @@ def _listen(place: Place) -> socket.socket:
     return listener
 
 
-def serve(place: Place, linger: float, *, sandboxes: bool = True) -> int:
-    """Be the executor of ``place``; return at once where another one is."""
+def serve(place: Place, linger: float, *, sandboxes: bool = True, listens: int = -1) -> int:
+    """Be the executor of ``place``; return at once where another one is.
+
+    The descriptor ``listens`` is closed when clients can connect.
+    """
     os.umask(0o022)
     os.chdir("/")
     place.make_folder()
@@ -320,5 +323,8 @@ def serve(place: Place, linger: float, *, sandboxes: bool = True) -> int:
     os.umask(0)
     sys.setswitchinterval(0.001)
     gc.freeze()  # What is there now stays to the end.
-    Server(claim, place, linger, sandboxes=sandboxes).run()
+    server = Server(claim, place, linger, sandboxes=sandboxes)
+    if listens >= 0:
+        os.close(listens)
+    server.run()
     return 0

@@ -17,7 +17,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -49,8 +48,7 @@ _STATE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True):
     """What one engine calls otherwise than the other."""
 
     run: tuple[str, ...]
@@ -68,8 +66,7 @@ _DIALECTS = {
 ENGINES = tuple(_DIALECTS)
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """What the engine says of a container."""
 
     started: bool

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from tiphys.core import quantity
 from tiphys.core.duration import parse_duration_or_seconds
@@ -38,22 +39,20 @@ PROGRESS_PATH = "/tmp/argo-progress"
 MAIN = "main"
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(msgspec.Struct, frozen=True):
     """An input artifact to bring before the start."""
 
     artifact: model.Artifact
     destination: Path
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(msgspec.Struct):
     """One task made ready for the executor."""
 
     task: Task
     folder: Path
     attempt: Attempt
-    loads: list[Load] = field(default_factory=list)
+    loads: list[Load] = msgspec.field(default_factory=list)
     archives: bool = False
     """Whether the logs are kept as artifacts."""
 
@@ -73,8 +72,7 @@ class Plan:
         return list(dict.fromkeys(m for run in self.attempt.containers for m in run.mounts))
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
+class _Member(msgspec.Struct, frozen=True):
     container: model.Container
     name: str
     role: str

@@ -6,7 +6,8 @@ Pure: reads the lines and the books, changes nothing. A member of a gang gets th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
@@ -58,8 +59,7 @@ def inside(work: Work, pool: Pool, held_up: Wait | None) -> Wait:
     return Wait(BehindOthers(0))
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """All that an answer is read from."""
 
     lines: Lines

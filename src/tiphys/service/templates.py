@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as _replaced
 from typing import Any
 
 import msgspec
@@ -80,15 +79,15 @@ class Templates:
         if row.kind == FOR_ALL:
             kept = dict(library.cluster_workflow_templates)
             kept.pop(row.name, None)
-            library = _replaced(library, cluster_workflow_templates=kept)
+            library = msgspec.structs.replace(library, cluster_workflow_templates=kept)
         elif row.kind == OF_JOBS:
             rest = dict(library.job_templates)
             rest.pop((row.namespace, row.name), None)
-            library = _replaced(library, job_templates=rest)
+            library = msgspec.structs.replace(library, job_templates=rest)
         else:
             left = dict(library.workflow_templates)
             left.pop((row.namespace, row.name), None)
-            library = _replaced(library, workflow_templates=left)
+            library = msgspec.structs.replace(library, workflow_templates=left)
         self._host.keep(Bundle(), library)
         await self._cabinet.remove(row.kind, row.namespace, row.name)
 

@@ -8,13 +8,12 @@ do. Locks, retries, hooks, loops and parallelism are the engine's own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import msgspec
 
 from tiphys.control.foresight import Foresight
 from tiphys.control.locks import LockTable, Waiting
-from tiphys.control.placing import choice_of, estimate_key, facts_of, foresight_of
+from tiphys.control.placing import choice_of, expected_of, facts_of, foresight_of
 from tiphys.control.submit import Overrides, prepare
 from tiphys.control.task import attempt_id
 from tiphys.engine import command as cm
@@ -62,7 +61,7 @@ def runs_of(
         notes = {**meta.annotations, **({QUEUE: queue} if queue else {})}
         meta = msgspec.structs.replace(meta, name=name, labels=labels, annotations=notes)
         workflow = msgspec.structs.replace(parsed.value, metadata=meta)
-        made = prepare(replace(parsed, value=workflow), library, overrides)
+        made = prepare(msgspec.structs.replace(parsed, value=workflow), library, overrides)
         run = begin(made.workflow, made.spec, library, uid=f"{name}-{index}", created_at=0.0)
         found.append(run)
     return found
@@ -212,11 +211,10 @@ class Engines:
 
     def _seconds(self, run: Run, command: cm.StartNode) -> float:
         node = run.nodes[command.node]
-        for key in (estimate_key(run, node), command.template.name):
-            expected = self._memory.seconds(key)
-            if expected is not None:
-                return expected
-        return self._default
+        expected = expected_of(run, node, self._memory)
+        if expected is None:
+            expected = self._memory.seconds(command.template.name)
+        return self._default if expected is None else expected
 
     def started(self, work_id: str) -> bool:
         """Foresee the end of a leaf; a daemon has none of its own."""

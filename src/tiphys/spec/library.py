@@ -9,8 +9,9 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from tiphys.core import priority
 from tiphys.spec.model import (
@@ -43,19 +44,20 @@ PRIORITY_CLASSES: Mapping[str, int] = {
 N = TypeVar("N", WorkflowTemplate, ConfigMap, Secret, PersistentVolumeClaim, "JobTemplate")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Library:
+class Library(msgspec.Struct, frozen=True, kw_only=True):
     """Lookup by namespace and name; "" stands for the library's own namespace."""
 
     namespace: str = DEFAULT_NAMESPACE
-    workflow_templates: Mapping[Key, WorkflowTemplate] = field(default_factory=dict)
-    cluster_workflow_templates: Mapping[str, ClusterWorkflowTemplate] = field(default_factory=dict)
-    config_maps: Mapping[Key, ConfigMap] = field(default_factory=dict)
-    secrets: Mapping[Key, Secret] = field(default_factory=dict)
-    volume_claims: Mapping[Key, PersistentVolumeClaim] = field(default_factory=dict)
-    job_templates: Mapping[Key, JobTemplate] = field(default_factory=dict)
+    workflow_templates: Mapping[Key, WorkflowTemplate] = {}
+    cluster_workflow_templates: Mapping[str, ClusterWorkflowTemplate] = msgspec.field(
+        default_factory=dict
+    )
+    config_maps: Mapping[Key, ConfigMap] = {}
+    secrets: Mapping[Key, Secret] = {}
+    volume_claims: Mapping[Key, PersistentVolumeClaim] = {}
+    job_templates: Mapping[Key, JobTemplate] = {}
     """Volcano's. Flows are made of them as they are read; a run needs them no more."""
-    priority_classes: Mapping[str, int] = field(default_factory=lambda: PRIORITY_CLASSES)
+    priority_classes: Mapping[str, int] = msgspec.field(default_factory=lambda: PRIORITY_CLASSES)
     """Names that ``priorityClassName`` may have, and what they are worth."""
 
     @classmethod

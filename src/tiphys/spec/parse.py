@@ -7,8 +7,9 @@ problem or the first file. Rules that need more than one field's type are `spec.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
 
 from tiphys.errors import Problem, SpecError
 from tiphys.spec import walk, yaml
@@ -34,16 +35,14 @@ M = TypeVar("M", bound=Model)
 V_co = TypeVar("V_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed(Generic[V_co]):
+class Parsed(msgspec.Struct, Generic[V_co], frozen=True):
     """A value beside the document that it was read from."""
 
     value: V_co
     document: Document
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(msgspec.Struct, frozen=True):
     """All that a set of files holds, by kind and in the order given."""
 
     workflows: tuple[Parsed[Workflow], ...] = ()
@@ -70,8 +69,7 @@ class Bundle:
             raise SpecError(self.errors)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(msgspec.Struct, frozen=True):
     cls: type[Model]
     attribute: str
     api_version: str
@@ -160,13 +158,12 @@ def _is_deep(value: Any) -> bool:
     return bool(level)
 
 
-@dataclass(slots=True)
-class _Gathered:
+class _Gathered(msgspec.Struct):
     strict: bool
     library: Library | None = None
     salvage: bool = False
-    found: dict[str, list[Parsed[Any]]] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    found: dict[str, list[Parsed[Any]]] = msgspec.field(default_factory=dict)
+    problems: list[Problem] = msgspec.field(default_factory=list)
 
     def bundle(self) -> Bundle:
         self._compile_volcano()
@@ -307,6 +304,8 @@ def _check_keys(document: Document, report: Report) -> None:
 def _judged(problems: Iterable[Problem], strict: bool) -> list[Problem]:
     """Make unknown fields errors where the caller is strict."""
     return [
-        replace(problem, warning=False) if strict and problem.code == "unknown_field" else problem
+        msgspec.structs.replace(problem, warning=False)
+        if strict and problem.code == "unknown_field"
+        else problem
         for problem in problems
     ]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from tiphys.errors import Problem
 from tiphys.spec.yaml import Document, Path
@@ -33,12 +34,11 @@ def path_text(path: Path) -> str:
     return text
 
 
-@dataclass(slots=True)
-class Report:
+class Report(msgspec.Struct):
     """The problems of one document so far."""
 
     document: Document | None = None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
     prefix: Path = ()
     """Put before every path; what stands below it is what the paths speak of."""
     hints: int = 0

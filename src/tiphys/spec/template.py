@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Final
+
+import msgspec
 
 from tiphys.errors import ExpressionError, ExpressionLimitError
 from tiphys.spec import expression
@@ -39,24 +40,21 @@ _CACHED_LENGTH: Final = 16 * 1024
 """Longer texts are whole templates of one workflow; the caller keeps those."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Simple:
+class _Simple(msgspec.Struct, frozen=True):
     raw: str
     key: str
     inner: tuple[str, str] | None
     """For ``{{a.{{b}}``: the text before the inner tag, and the inner key."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
+class _Prepared(msgspec.Struct, frozen=True):
     program: expression.Program
     late: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Expression:
+class _Expression(msgspec.Struct, frozen=True, eq=False):
     raw: str
-    prepared: dict[bool, _Prepared] = field(default_factory=dict)
+    prepared: dict[bool, _Prepared] = msgspec.field(default_factory=dict)
 
     def prepare(self, *, json_text: bool) -> _Prepared:
         """Compile at first use; a mistake in the expression is an error of rendering."""
@@ -70,16 +68,15 @@ class _Expression:
 _Tag = _Simple | _Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TaggedText:
+class TaggedText(msgspec.Struct, frozen=True, eq=False):
     """A text split at its tags."""
 
     text: str
     tags: tuple[str, ...]
     """The raw inner texts, ``=`` included."""
-    parts: tuple[tuple[str, _Tag], ...] = field(repr=False)
+    parts: tuple[tuple[str, _Tag], ...]
     """Each tag with the text before it."""
-    tail: str = field(repr=False)
+    tail: str
 
     def render(
         self,

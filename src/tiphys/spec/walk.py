@@ -9,7 +9,6 @@ for text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -58,8 +57,7 @@ def _sound(value: Any) -> Any:
     return value
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(msgspec.Struct):
     """One walk over one document."""
 
     report: Report

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import msgspec
 import yaml
 
 from tiphys.errors import Problem, SpecError
@@ -83,8 +83,7 @@ class Key(NamedTuple):
     column: int
 
 
-@dataclass(slots=True)
-class Document:
+class Document(msgspec.Struct):
     """One document of a file: its data, and where each part of it stands."""
 
     value: Any
@@ -223,18 +222,17 @@ def _limit(file: str, line: int, column: int, message: str) -> Problem:
     return Problem(code="yaml_limit", message=message, file=file, line=line, column=column)
 
 
-@dataclass(slots=True)
-class _Composer:
+class _Composer(msgspec.Struct):
     """Turns events into nodes. One per file; it counts, so that limits hold for the whole file."""
 
     file: str
     source: str
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
     nodes: int = 0
     aliases: int = 0
     merged: int = 0
-    anchors: dict[str, Node | None] = field(default_factory=dict)
-    boolean_keys: list[Key] = field(default_factory=list)
+    anchors: dict[str, Node | None] = msgspec.field(default_factory=dict)
+    boolean_keys: list[Key] = msgspec.field(default_factory=list)
 
     def run(self) -> list[Document]:
         events = yaml.parse(self.source, Loader=_LOADER)

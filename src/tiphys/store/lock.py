@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tiphys.errors import StoreError, StoreLockedError
+from tiphys.folders import make_durable, sync
 
 NAME = "lock"
 
@@ -32,7 +33,7 @@ class FolderLock:
     @classmethod
     def take(cls, folder: Path) -> FolderLock:
         """Take the lock of ``folder``, made if need be; raise at once if another process has it."""
-        make_folder(folder)
+        make_durable(folder, sync_folder)
         descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,25 +76,12 @@ def _read(descriptor: int) -> tuple[str, int]:
     return lines[0] if lines else "", int(epoch) if epoch.isdecimal() else 0
 
 
-def make_folder(folder: Path) -> None:
-    """Create ``folder``, for its owner only, so that it survives power loss."""
-    missing = [path for path in (folder, *folder.parents) if not path.is_dir()]
-    if not missing:
-        return
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for path in missing:
-        sync_folder(path.parent)
-
-
 def sync_folder(folder: Path) -> None:
-    """Make durable which files ``folder`` has; to sync a file does not promise its name."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Make durable which files ``folder`` has; raise StoreError where that cannot be."""
     try:
-        os.fsync(descriptor)
+        sync(folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be made durable: disk I/O error ({error})") from error
-    finally:
-        os.close(descriptor)
 
 
 def _message(folder: Path, pid: str) -> str:

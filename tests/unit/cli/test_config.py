@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tiphys.config import data_dir, find_project_file, load_config
+from tiphys.config import find_project_file, load_config
 from tiphys.errors import ConfigError
+from tiphys.folders import data_dir
 
 
 def write(path: Path, text: str) -> Path:

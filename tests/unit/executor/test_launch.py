@@ -36,7 +36,7 @@ def is_there(pid: int) -> bool:
 def test_one_that_is_not_needed_leaves_no_trace(tmp_path: Path) -> None:
     data = tmp_path / "data"
 
-    launch.load_ahead(data, 0.1)
+    launch.load_ahead(data)
     pid = waiting(data)
     launch.dismiss(Place(data))
 
@@ -48,7 +48,7 @@ def test_who_connects_gets_the_one_that_was_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def connect() -> int:
-        launch.load_ahead(tmp_path, 0.1)
+        launch.load_ahead(tmp_path)
         monkeypatch.setattr(launch, "_load", lambda *_: pytest.fail("another one was loaded"))
         client = client_of(tmp_path, 1)
         welcome = await client.connect()
@@ -63,7 +63,7 @@ def test_where_one_is_at_work_none_is_loaded(tmp_path: Path) -> None:
     async def connect() -> None:
         client = client_of(tmp_path, 1)
         await client.connect()
-        launch.load_ahead(tmp_path, 0.1)
+        launch.load_ahead(tmp_path)
         assert not launch._ahead
         client.close()
 

@@ -1,6 +1,6 @@
 """What a person sees while workflows run: a live tree, plain lines, or nothing.
 
-Each is a watcher of the control loop (``control.local.run_files``): told of changes after they are
+Each is a watcher of the control loop (``control.local.run_order``): told of changes after they are
 on record, on the loop's own thread, so every call must be short.
 """
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from tiphys.spec.library import Library
 from tiphys.spec.model import Template, TemplateRef, WorkflowSpec
@@ -16,8 +17,7 @@ _MAX_FOLDED = 20
 _MAX_REFERENCES = 40
 
 
-@dataclass(slots=True)
-class Context:
+class Context(msgspec.Struct):
     """The spec under check and its surroundings. Paths start at the spec."""
 
     spec: WorkflowSpec
@@ -30,9 +30,9 @@ class Context:
     """Set by the package, as templates hold steps and steps lead to templates."""
     is_template: bool = False
     """A WorkflowTemplate is checked, so some values will only come with a workflow."""
-    seen: set[tuple[bool, str, str]] = field(default_factory=set)
+    seen: set[tuple[bool, str, str]] = msgspec.field(default_factory=set)
     """Templates of other documents that were followed already."""
-    templates: dict[str, Template] = field(default_factory=dict)
+    templates: dict[str, Template] = msgspec.field(default_factory=dict)
     depth: int = 0
     """How many documents lie between this one and the workflow."""
 
@@ -82,7 +82,7 @@ class Context:
         inner = Report()
         index = spec.templates.index(target)
         depth = self.depth + 1
-        context = replace(self, spec=spec, report=inner, templates={}, depth=depth)
+        context = msgspec.structs.replace(self, spec=spec, report=inner, templates={}, depth=depth)
         self.check_template(target, ("templates", index), context)
         self.fold(inner, ref.name, path)
 

@@ -7,8 +7,9 @@ memory with sets.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import cast
+
+import msgspec
 
 from tiphys.spec.model import DAGTask, Template
 from tiphys.spec.validate.call import add_outputs, check_call, inline_scope
@@ -22,16 +23,15 @@ from tiphys.spec.yaml import Path
 _MAX_SHOWN = 10
 
 
-@dataclass(slots=True)
-class Graph:
+class Graph(msgspec.Struct):
     """The tasks of one template and who waits for whom."""
 
     tasks: Sequence[DAGTask]
-    needs: list[list[int]] = field(default_factory=list)
+    needs: list[list[int]] = msgspec.field(default_factory=list)
     """For each task the places of those it depends on."""
-    ancestors: list[int] = field(default_factory=list)
+    ancestors: list[int] = msgspec.field(default_factory=list)
     """For each task a set of bits, one for each task before it."""
-    place: dict[str, int] = field(default_factory=dict)
+    place: dict[str, int] = msgspec.field(default_factory=dict)
 
     def is_ancestor(self, name: str, task: int) -> bool:
         """Tell whether the named task always ends before the other starts."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -31,13 +30,12 @@ _ALWAYS = (
 )
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(msgspec.Struct):
     """The names that exist somewhere, on top of those of the places around it."""
 
     parent: Scope | None = None
-    names: set[str] = field(default_factory=set)
-    open: set[str] = field(default_factory=set)
+    names: set[str] = msgspec.field(default_factory=set)
+    open: set[str] = msgspec.field(default_factory=set)
     """Beginnings (with their last dot) under which every name is accepted: what stands there is
     only known at run time."""
     also: Callable[[str], bool] | None = None
