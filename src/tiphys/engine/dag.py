@@ -72,6 +72,8 @@ class DagFrame(msgspec.Struct, eq=False):
     begun: bool = False
     joins: dict[tuple[str, ...], tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Where tasks that are done end, by what a task needs: in a wide layer many need the same."""
+    went_well: dict[tuple[str, ...], bool] = msgspec.field(default_factory=dict)
+    """Whether all that a task needs went well, found out once in the same way."""
 
     def started_nodes(self) -> Iterable[Node]:
         """Give the nodes of the tasks, and their hooks."""
@@ -200,7 +202,12 @@ def _node_name(frame: DagFrame, task: model.DAGTask) -> str:
 def _wanted(run: Run, frame: DagFrame, state: TaskState) -> bool:
     if state.rule is not None:
         return state.rule.evaluate(lambda task, result: _has(run, frame, task, result))
-    return all(name in state.early or _went_well(frame.tasks[name]) for name in state.needs)
+    if state.early:
+        return all(name in state.early or _went_well(frame.tasks[name]) for name in state.needs)
+    if state.needs not in frame.went_well:
+        well = all(_went_well(frame.tasks[name]) for name in state.needs)
+        frame.went_well[state.needs] = well
+    return frame.went_well[state.needs]
 
 
 def _went_well(state: TaskState) -> bool:

@@ -21,7 +21,9 @@ def dag_phase(
     run: Run, boundary: Node, targets: list[tuple[model.DAGTask, Node]], *, fail_fast: bool
 ) -> Phase:
     """Tell the phase of a DAG all of whose tasks have ended."""
-    phases = _branch_phases(run, boundary, {node.id for _, node in targets})
+    phases = {node.id: node.phase for _, node in targets}
+    if not all(node.completed for _, node in targets):
+        phases = _branch_phases(run, boundary, set(phases))
     result = Phase.SUCCEEDED
     for task, node in targets:
         phase = phases.get(node.id, Phase.SUCCEEDED)

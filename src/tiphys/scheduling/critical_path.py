@@ -6,34 +6,57 @@ work with the largest rank goes first, as that is what the end of the workflow h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tiphys.errors import InvalidInputError
 
 
 def ranks(parents: Mapping[str, Sequence[str]], seconds: Mapping[str, float]) -> dict[str, float]:
     """Return for each task the seconds from its start to the end of the workflow."""
-    children: dict[str, list[str]] = {name: [] for name in parents}
+    joins = _joins(parents)
+    rest: dict[str, float] = dict.fromkeys(parents, 0.0)
     waiting: dict[str, int] = dict.fromkeys(parents, 0)
-    for name, before in parents.items():
-        for parent in before:
-            if parent in children:
-                children[parent].append(name)
-                waiting[parent] += 1
+    for join in joins.values():
+        for parent in join.parents:
+            waiting[parent] += 1
     found: dict[str, float] = {}
     done = [name for name, count in waiting.items() if count == 0]
     while done:
         name = done.pop()
-        rest = max((found[child] for child in children[name]), default=0.0)
-        found[name] = seconds.get(name, 0.0) + rest
-        for parent in parents[name]:
-            if parent in waiting:
-                waiting[parent] -= 1
-                if waiting[parent] == 0:
-                    done.append(parent)
+        found[name] = seconds.get(name, 0.0) + rest[name]
+        join = joins[tuple(parents[name])]
+        join.longest = max(join.longest, found[name])
+        join.left -= 1
+        if join.left:
+            continue
+        for parent in join.parents:
+            rest[parent] = max(rest[parent], join.longest)
+            waiting[parent] -= 1
+            if waiting[parent] == 0:
+                done.append(parent)
     if len(found) < len(parents):
         raise InvalidInputError("the tasks depend on each other in a circle")
     return found
+
+
+class _Join:
+    """Tasks that wait for the same: in a wide layer that is every one of them."""
+
+    __slots__ = ("left", "longest", "parents")
+
+    def __init__(self, parents: Iterable[str]) -> None:
+        self.parents = tuple(parents)
+        self.left = 0
+        self.longest = 0.0
+
+
+def _joins(parents: Mapping[str, Sequence[str]]) -> dict[tuple[str, ...], _Join]:
+    joins: dict[tuple[str, ...], _Join] = {}
+    for before in map(tuple, parents.values()):
+        if before not in joins:
+            joins[before] = _Join(dict.fromkeys(name for name in before if name in parents))
+        joins[before].left += 1
+    return joins
 
 
 def critical_path(parents: Mapping[str, Sequence[str]], seconds: Mapping[str, float]) -> float:
