@@ -501,8 +501,11 @@ def _finish(run: Run, frame: DagFrame, state: TaskState) -> None:
         return
     for name in state.feeds:
         other = frame.tasks[name]
-        if state.task.name not in other.early:
-            _count_down(run, frame, other)
+        if other.early and state.task.name in other.early:
+            continue
+        other.waits -= 1  # As ``_count_down``: in wide layers this happens very often.
+        if other.waits == 0:
+            _consider(run, frame, other)
 
 
 def _count_down(run: Run, frame: DagFrame, state: TaskState) -> None:

@@ -192,11 +192,16 @@ class Run(msgspec.Struct, eq=False):
     def connect(self, parents: Iterable[str], child: Node) -> None:
         """Make ``child`` a child of each of ``parents``, once."""
         known = child.ours.parents
-        fresh = [p for p in dict.fromkeys(parents) if p not in known]
+        fresh = dict.fromkeys(parents)
+        for parent in known:
+            fresh.pop(parent, None)
         if not fresh:
             return
         for parent in fresh:
-            self.children.setdefault(parent, []).append(child.id)
+            if parent in self.children:
+                self.children[parent].append(child.id)
+            else:
+                self.children[parent] = [child.id]
         child.ours.parents = (*known, *fresh)
         self.touch(child)
 

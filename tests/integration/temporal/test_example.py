@@ -69,7 +69,8 @@ class Example:
         except subprocess.TimeoutExpired:
             starter.kill()
             out, errors = starter.communicate()
-        assert starter.returncode == 0, f"{errors}\n{self.said}"
+        last = errors.rstrip().rpartition("\n")[2]
+        assert starter.returncode == 0, f"{last}\n{errors}\n{self.said}"
         return out.splitlines()
 
     def end(self) -> None:
@@ -93,5 +94,6 @@ def example(rig: Rig) -> Iterator[Example]:
 
 
 def test_the_example_runs_a_campaign_that_was_approved_and_no_other(example: Example) -> None:
-    assert example.start() == LINES, example.said
+    lines = example.start()
+    assert lines == LINES, f"{lines}\n{example.said}"
     assert example.start("--no") == ["not approved"], example.said
