@@ -20,7 +20,8 @@ from tests.contract.api_server import ADMIN, ApiServer, flow
 from tiphys.api.app import all_routes
 
 AUTH = {"/auth/methods", "/auth/login", "/auth/callback"}
-PUBLIC = {"/healthz", "/readyz", "/docs", *AUTH}
+PROBES = {"/healthz", "/readyz"}
+PUBLIC = {*PROBES, "/docs", *AUTH}
 READS = {"POST /api/v1/workflows/lint", "POST /api/v1/tickets", "POST /auth/logout"}
 """Posts that change nothing of anybody's: viewers may."""
 FOR_ALL = {
@@ -257,6 +258,8 @@ def test_public_paths_need_no_token(world: World, path: str) -> None:
     missing = path in AUTH - {"/auth/methods"}
 
     assert world.server.ask("GET", path, token=None).status == (404 if missing else 200)
+    probe = world.server.ask("HEAD", path, token=None)
+    assert (probe.status, probe.raw) == (200 if path in PROBES else 405, b"")
 
 
 @pytest.mark.parametrize(
@@ -273,6 +276,12 @@ def test_public_paths_need_no_token(world: World, path: str) -> None:
         "/assets/../api/v1/whoami",
         "/api/v1/whoami/assets/x.js",
         "/argo/",
+        "/argo/workflows",
+        "/argo/workflows/default",
+        "/argo/workflows/default/",
+        "/argo/workflows//some",
+        "/argo/workflows/default/some/more",
+        "/argo/cluster-workflow-templates/",
     ],
 )
 def test_paths_that_look_public_are_not(world: World, path: str) -> None:

@@ -101,7 +101,7 @@ def test_a_long_body_in_chunks_is_refused_as_it_comes(server: ApiServer) -> None
         ({"workflow_yaml": ""}, "workflow_yaml"),
         ({"scheduler": "slurm"}, "scheduler"),
         ({"parameters": {"a": 1}}, "parameters.a"),
-        ({"priority": "urgent"}, "priority.int"),
+        ({"priority": "urgent"}, "priority"),
         ({"estimated_cpu": "many"}, "estimated_cpu"),
     ],
 )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -232,3 +235,30 @@ def test_work_of_another_namespace_gets_a_local_queue_there(
     assert named.status == 201
     local = cluster.things[f"{BASE}/namespaces/elsewhere/localqueues/wide"]
     assert local["spec"] == {"clusterQueue": "wide"}
+
+
+@pytest.mark.parametrize("up", [True, False], ids=["at a server", "alone"])
+def test_the_command_makes_changes_and_shows_queues_of_kueue(
+    server: ApiServer, cluster: Store, tmp_path: Path, *, up: bool
+) -> None:
+    name = "typed" if up else "typed-alone"
+    data = server.data if up else tmp_path
+    environment = {**server.environment, "TIPHYS_DATA_DIR": str(data)}
+
+    def queue(*words: str) -> str:
+        command = [sys.executable, "-m", "tiphys", "queue", *words, "--scheduler", "kueue"]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
+        )
+        return done.stdout
+
+    made = queue("create", name, "--deserved", "cpu=2", "--weight", "3")
+    assert made == f"queue {name} created\n"
+    assert queue("update", name, "--deserved", "cpu=3") == f"queue {name} updated\n"
+    assert amounts(cluster, name) == {"cpu": {"nominalQuota": "3"}}
+    assert f"{BASE}/namespaces/default/localqueues/{name}" in cluster.things
+    queue("close", name)
+    (shown,) = [line for line in queue("list").splitlines() if line.startswith(f"{name} ")]
+    assert shown.split() == [name, "Closed", "-", "3", "cpu=3", "-", "0", "0"]
+    queue("delete", name)
+    assert f"{BASE}/clusterqueues/{name}" not in cluster.things

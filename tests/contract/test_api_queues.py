@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -261,3 +263,53 @@ def test_a_simulation_sees_what_runs_and_waits_now(server: ApiServer, tmp_path: 
     assert nowhere.status == 422
     for workflow in (holder, waiting):
         assert server.wait(workflow)["status"] == "succeeded"
+
+
+def test_a_text_that_names_an_unknown_queue_is_refused_where_it_does(
+    server: ApiServer, tmp_path: Path
+) -> None:
+    assert server.post("/queues", {"name": "known", "quota_cpu": "1"}).status == 201
+    text = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata:
+  generateName: t-
+  labels:
+    kueue.x-k8s.io/queue-name: nowhere
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    metadata: {annotations: {tiphys.dev/queue: noplace}}
+    container: {image: any, command: ["true"]}
+"""
+    body = {"name": "lost", "project_id": "default", "workflow_yaml": text}
+
+    refused = server.post("/workflows", body)
+    unknown = server.post("/workflows", {**body, "queue_id": "q-nowhere"})
+    other = {**json.loads(flow("true")), "kind": "Workflow"}
+    other["metadata"]["annotations"] = {"tiphys.dev/queue": "nowhere"}
+    argo = server.ask("POST", "/argo/api/v1/workflows/default", {"workflow": other})
+    (tmp_path / "lost.yaml").write_text(text)
+    command = [sys.executable, "-m", "tiphys", "submit", "lost.yaml"]
+    typed = subprocess.run(
+        command, cwd=tmp_path, env=server.environment, capture_output=True, text=True, check=False
+    )
+    there = server.post("/workflows", {**body, "scheduler": "k8s-native"})
+    right = text.replace("nowhere", "known").replace("noplace", "default")
+    taken = server.post("/workflows", {**body, "workflow_yaml": right})
+
+    assert (refused.status, refused.code) == (422, "invalid_spec")
+    first, second = refused.body["error"]["errors"]
+    assert first["path"] == "metadata.labels['kueue.x-k8s.io/queue-name']"
+    assert (first["line"], first["column"]) == (7, 32)
+    assert first["message"].startswith("there is no queue 'nowhere' that takes work (there are ")
+    assert "known" in first["message"]
+    assert (second["path"].split(".")[1], second["line"]) == ("templates[0]", 12)
+    assert (unknown.status, unknown.body["error"]["errors"][0]["path"]) == (422, "queue_id")
+    assert "known" in unknown.body["message"]
+    assert argo.status == 400
+    assert "there is no queue 'nowhere'" in argo.body["message"]
+    assert (typed.returncode, "there is no queue 'nowhere'" in typed.stderr) == (2, True)
+    assert "no queue" not in str(there.body)  # Queues of a cluster are the cluster's.
+    assert (taken.status, taken.data["queue_id"]) == (201, "q-known")

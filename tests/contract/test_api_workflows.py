@@ -113,6 +113,32 @@ def test_history_is_that_of_the_beginning_of_generated_names(server: ApiServer) 
     assert second["estimated_duration"] is not None
 
 
+def test_a_first_run_takes_what_its_templates_took_in_the_project(server: ApiServer) -> None:
+    slow, quick = shell("slow", "sleep 0.2; : told"), shell("quick", ": told")
+    for name, each in (("one", slow), ("two", quick)):
+        text = steps(each).replace('"t-"', f'"taught-{name}-"')
+        server.wait(server.submit(text, name=f"taught-{name}"))
+    assert server.post("/projects", {"id": "untaught", "name": "untaught"}).status == 201
+
+    def asked(project: str) -> Any:
+        question = {"workflow_yaml": steps(slow, quick), "project_id": project}
+        return server.post("/workflows/simulate", question).data["report"]["makespan"]
+
+    def told(name: str, text: str, project: str) -> Any:
+        """Give what is told of a run that is the first of its name."""
+        text = text.replace('"t-"', f'"{name}-"')
+        body = {"name": name, "project_id": project, "workflow_yaml": text}
+        answer = server.post("/workflows", body)
+        assert answer.status == 201, answer.raw
+        return answer.data["estimated_duration"]
+
+    assert asked("untaught") == 120
+    assert 0.2 <= asked("default") < 120
+    assert told("stranger", steps(slow, quick), "untaught") is None
+    assert told("half", steps(quick, shell("new", ": unheard")), "default") is None
+    assert told("pupil", steps(slow, quick), "default") >= 0.2
+
+
 def test_parameters_reach_the_tasks(server: ApiServer) -> None:
     text = json.loads(flow("echo {{workflow.parameters.who}}"))
     text["spec"]["arguments"] = {"parameters": [{"name": "who", "value": "nobody"}]}
@@ -527,7 +553,7 @@ def test_lint_lists_all_problems_with_their_places(server: ApiServer) -> None:
 
 
 def test_a_simulation_predicts_the_schedule(server: ApiServer) -> None:
-    text = steps(shell("a", "true"), shell("b", "true"))
+    text = steps(shell("a", ": unseen"), shell("b", ": unseen"))
 
     found = server.post("/workflows/simulate", {"workflow_yaml": text, "default_seconds": 30}).data
 

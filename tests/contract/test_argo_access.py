@@ -120,3 +120,24 @@ def test_a_token_that_is_taken_away_ends_its_streams(server: ArgoServer) -> None
     server.ask("PUT", f"/api/v1/workflows/default/{name}/resume", {})
 
     assert list(events) == []
+
+
+def test_a_link_to_argos_page_leads_to_ours(server: ArgoServer, mine: str) -> None:
+    def led(path: str, token: str) -> str:
+        answer = server.ask("GET", path, token=token)
+        assert (answer.status, answer.body) == (302, b"")
+        return str(answer.headers["location"])
+
+    link = "/workflows/default/mine"
+    listed = "/workflows?project=default&name=mine"
+    assert led(f"{link}?tab=workflow", "viewer") == f"/workflows/wf-{mine}"
+    for token in ("", "no-token-at-all", "expired", "foreign"):
+        assert led(link, token) == listed
+    assert led("/workflows/default/none", "viewer").endswith("?project=default&name=none")
+    assert led("/cron-workflows/default/a%26b", "") == "/schedules?schedule=default%2Fa%26b"
+    assert led("/cluster-workflow-templates/t", "") == "/templates?template=t"
+
+
+def test_a_link_can_only_be_followed(server: ArgoServer, mine: str) -> None:
+    for method in ("POST", "PUT", "DELETE"):
+        assert server.ask(method, "/workflows/default/mine", {}, token="").status == 401

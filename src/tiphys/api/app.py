@@ -37,6 +37,7 @@ from tiphys.api import (
 from tiphys.api.argo import argo_routes
 from tiphys.api.context import ApiContext
 from tiphys.api.deps import invalid
+from tiphys.api.fault import faults
 from tiphys.api.guard import REQUEST_ID, Guard, Origins
 from tiphys.api.problems import RequestError, problem_response
 from tiphys.api.ui import ui_routes
@@ -111,7 +112,7 @@ def _add_handlers(app: FastAPI) -> None:
 
     async def unread(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return await known(request, invalid(error.errors(), "bad_filter"))
+        return await known(request, invalid("bad_filter", faults(error.errors())))
 
     async def routing(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

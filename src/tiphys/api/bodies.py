@@ -170,7 +170,13 @@ class Simulate(Strict):
 
     workflow_yaml: str = Field(min_length=1)
     parameters: Parameters = Field(default_factory=dict)
-    default_seconds: float = Field(60.0, gt=0, le=1e9, description="What a task takes.")
+    project_id: str | None = Field(
+        None,
+        description="Whose history counts; if not given, the token's own or the default one's.",
+    )
+    default_seconds: float = Field(
+        60.0, gt=0, le=1e9, description="What a task takes whose template never ran in the project."
+    )
     idle: bool = Field(False, description="Whether to leave out what waits and runs now.")
     queue_id: str | None = Field(None, description="What the workflow says itself, if not given.")
     priority: int | Literal["critical", "high", "normal", "low"] | None = Field(

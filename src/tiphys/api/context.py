@@ -20,6 +20,7 @@ from tiphys.service.access import Identity
 from tiphys.service.artifacts import ArtifactShelf
 from tiphys.service.audit import Audit
 from tiphys.service.cabinet import Cabinet
+from tiphys.service.estimate import Estimates
 from tiphys.service.imagine import Imagination
 from tiphys.service.login import Login, looks_like_jwt
 from tiphys.service.projects import Projects
@@ -57,6 +58,7 @@ class ApiContext:
     feeds: Feeds
     metrics: Metrics
     intake: Intake
+    estimates: Estimates
     templates: Templates
     artifacts: ArtifactShelf
     imagination: Imagination
@@ -137,6 +139,7 @@ def build_context(
         metrics=metrics,
         chronicle=chronicle,
         intake=Intake(host, defaults.spec if defaults else None, config),
+        estimates=Estimates(host),
         templates=Templates(host, cabinet),
         artifacts=ArtifactShelf(host, config),
         queues=QueueDesk(host, [EmbeddedQueues(host, cabinet), *cluster]),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 from pydantic import BaseModel, ValidationError
 
 from tiphys.api.context import IDENTITY, ApiContext
+from tiphys.api.fault import faults
 from tiphys.api.problems import RequestError, echo
 from tiphys.api.view import PREFIX
 from tiphys.errors import NotFoundError
@@ -18,6 +19,8 @@ from tiphys.service.access import Identity, Role
 from tiphys.store import WorkflowRow
 
 B = TypeVar("B", bound=BaseModel)
+MAX_MESSAGE = 500
+"""Of what is told of one value: names of fields among it, and echoes that are short already."""
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -106,20 +109,19 @@ def validated(kind: type[B], value: Any) -> B:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        raise invalid(error.errors(include_url=False, include_input=False)) from None
+        errors = error.errors(include_url=False, include_input=False)
+        unknown = {each["type"] for each in errors} == {"extra_forbidden"}
+        code = "unknown_field" if unknown else "invalid_input"
+        raise invalid(code, faults(errors, value, kind)) from None
 
 
-def invalid(errors: Any, code: str = "") -> RequestError:
-    """Give the error for what pydantic found."""
-    listed = [_listed(each) for each in errors]
-    kinds = {each["type"] for each in errors}
-    code = code or ("unknown_field" if kinds == {"extra_forbidden"} else "invalid_input")
+def invalid(code: str, found: Sequence[tuple[str, str]]) -> RequestError:
+    """Give the error for values that are wrong, by path and message."""
+    listed = [
+        {"path": echo(path), "line": None, "column": None, "message": echo(message, MAX_MESSAGE)}
+        for path, message in found
+    ]
     first = listed[0]
     text = f"{first['path']}: {first['message']}" if first["path"] else str(first["message"])
     more = f" (and {len(listed) - 1} more)" if len(listed) > 1 else ""
     return RequestError(code, text + more, listed)
-
-
-def _listed(error: Mapping[str, Any]) -> dict[str, Any]:
-    path = ".".join(str(part) for part in error["loc"])
-    return {"path": echo(path), "line": None, "column": None, "message": echo(error["msg"])}

@@ -135,7 +135,7 @@ class Guard:
     async def _check(self, scope: Scope) -> None:
         connection = HTTPConnection(scope)
         self._origins.check(connection)
-        if scope["path"] not in PUBLIC and not is_page(scope["path"]):
+        if scope["path"] not in PUBLIC and not _is_read_page(scope):
             await self._identify(connection, scope)
             if not self._rate.allows(scope[IDENTITY].token):
                 raise RequestError("rate_limited", "too many requests with this token")
@@ -179,6 +179,11 @@ class Guard:
             await send({"type": "websocket.close", "code": code, "reason": str(error)[:100]})
             return
         await self._app(scope, _again(receive), send)
+
+
+def _is_read_page(scope: Scope) -> bool:
+    """Pages are public, as far as they are only read."""
+    return scope["method"] in _READS and is_page(scope["path"])
 
 
 def _again(receive: Receive) -> Receive:

@@ -71,15 +71,17 @@ async def simulate(
 ) -> Response:
     """Play a workflow through beside what waits and runs now, or on an idle machine; none is run.
 
-    Of the others it shows nothing but the room that they take.
+    Tasks take what their templates took before in the project. Of what others have there it shows
+    nothing but the room that it takes.
     """
-    who.require(Role.MEMBER, who.project)
+    project = body.project_id or who.project or context.config.namespace
+    who.require(Role.MEMBER, project)
     present = present_of(context.host, body.default_seconds)
     present |= {"queue": await _queue(context, body), "priority": body.priority_number()}
+    present["known_seconds"] = context.host.control.known_seconds(project)
     if body.idle:
         present["tasks"] = []
     if "JobFlow" in body.workflow_yaml:
-        project = who.project or context.config.namespace
         present |= kept_jobs(visible(context.host.library, project))
     return answer(
         await context.imagination.simulate(

@@ -27,13 +27,13 @@ _PATIENCE = 5.0
 """A loop that does not turn within this time is not ready."""
 
 
-@router.get("/healthz")
+@router.api_route("/healthz", methods=["GET", "HEAD"])
 async def healthz() -> Response:
     """Tell that the process answers."""
     return answer({"status": "ok"})
 
 
-@router.get("/readyz")
+@router.api_route("/readyz", methods=["GET", "HEAD"])
 async def readyz(context: Context) -> Response:
     """Tell whether store, loop and executor work."""
     store, loop = await asyncio.gather(_store_answers(context), _loop_turns(context))

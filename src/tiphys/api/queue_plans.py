@@ -20,7 +20,7 @@ from tiphys.api.shapes import Done, Envelope
 from tiphys.control.queues import queue_handlers
 from tiphys.control.server import QueueOffice
 from tiphys.errors import NotFoundError
-from tiphys.ports import LOCAL, VOLCANO
+from tiphys.ports import KUEUE, LOCAL, VOLCANO
 from tiphys.service.access import Role
 from tiphys.service.queue_desk import PREFIX
 
@@ -105,7 +105,7 @@ async def delete_queue_plan(
 
 def _id(context: ApiContext, scheduler: str | None, queue: str) -> str:
     whose = scheduler or context.config.scheduler.default
-    return f"{PREFIX}{whose}:{queue}" if whose == VOLCANO else f"{PREFIX}{queue}"
+    return f"{PREFIX}{whose}:{queue}" if whose in (VOLCANO, KUEUE) else f"{PREFIX}{queue}"
 
 
 async def _perform(context: ApiContext, scheduler: str | None, op: str, **arguments: Any) -> Any:

@@ -88,7 +88,11 @@ class Relay:
         with suppress(asyncio.LimitOverrunError):
             async with asyncio.timeout(_HEAD):
                 head = await reader.readuntil(b"\r\n\r\n")
-        writer.write(_ALIVE if head.startswith(b"GET /healthz ") else _NOBODY)
+        asked, _, rest = head.partition(b" ")
+        answer = _ALIVE if asked in (b"GET", b"HEAD") and rest.startswith(b"/healthz ") else _NOBODY
+        if asked == b"HEAD":  # Its answer ends with the headers.
+            answer = answer.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+        writer.write(answer)
         await writer.drain()
 
     async def close(self) -> None:

@@ -174,7 +174,7 @@ async def run_schedule(
     await context.audit.note_workflow(who, "run schedule", row)
     made = {
         **summary(row),
-        "estimated_duration": context.intake.estimate(row),
+        "estimated_duration": await context.estimates.tell(row),
     }
     return answer(made, status=201)
 

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -31,10 +32,13 @@ from tiphys.errors import ConfigError
 from tiphys.service.counter import Counter
 from tiphys.service.crater import Crater
 from tiphys.service.login import client_secret
-from tiphys.service.queue_desk import SchedulerQueues
 from tiphys.service.rate import RateLimit
 from tiphys.service.retention import Retention
 from tiphys.service.tokens import given_admin_token, kept_admin_token
+
+if TYPE_CHECKING:
+    from tiphys.service.kueue_queues import QueuesOfKueue
+    from tiphys.service.volcano_queues import QueuesOfVolcano
 
 ADDRESS_FILE = "http-address"
 DRAIN = 5
@@ -106,13 +110,14 @@ class Front:
         secret = client_secret(self.config.oidc, self.environment)
         is_on, leaving = self.config.scheduler.volcano.enabled, AsyncExitStack()
         crater = Crater(host, self.config, self.say) if is_on else None
+        cluster = _cluster_queues(self.config, crater, leaving)
         context = build_context(
             host,
             service,
             self.config,
             self.say,
             client_secret=secret,
-            cluster=_cluster_queues(self.config, crater, leaving),
+            cluster=cluster,
         )
         self._admit(context, host.data)
         listener = self._listen()
@@ -137,7 +142,8 @@ class Front:
                 counter = Counter(host, context.schedules, context.templates)
                 host.handlers.update(counter.handlers())
                 async with context.schedules.running(), crater or nullcontext():
-                    host.handlers.update(crater.handlers() if crater else {})
+                    for queues in cluster:
+                        host.handlers.update(queues.handlers())
                     yield
             finally:
                 context.ending.set()
@@ -232,9 +238,9 @@ def _noted(path: Path, url: str) -> Iterator[None]:
 
 def _cluster_queues(
     config: Config, crater: Crater | None, leaving: AsyncExitStack
-) -> list[SchedulerQueues]:
+) -> list[QueuesOfVolcano | QueuesOfKueue]:
     """Give the queues of a cluster's schedulers: Volcano's where it is on, Kueue's at any rate."""
-    found: list[SchedulerQueues] = []
+    found: list[QueuesOfVolcano | QueuesOfKueue] = []
     if crater is not None:
         from tiphys.service.volcano_queues import QueuesOfVolcano  # noqa: PLC0415 - seldom needed
 

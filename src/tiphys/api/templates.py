@@ -48,7 +48,7 @@ def list_templates(
 async def save_template(context: Context, who: Who, body: Text) -> Response:
     """Keep a WorkflowTemplate or a JobTemplate; one of the same kind and name is replaced."""
     if not body.project_id:
-        raise RequestError("invalid_input", "project_id: Field required")
+        raise RequestError("invalid_input", "project_id: is needed")
     project = await find_project(context, who, body.project_id)
     row = await context.templates.save(NAMESPACED, project, body.template_yaml)
     await context.audit.note(who, "save template", project=project, subject=row.name)

@@ -9,6 +9,7 @@ sheets that the pages make themselves carry a nonce that holds for one answer.
 from __future__ import annotations
 
 import gzip
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ PAGES = frozenset(
     }
 )
 """The first parts of addresses that the pages know; the same as in ``ui/src/routes.tsx``."""
+ARGO_PAGES = re.compile(
+    r"/argo/(?:(?:workflows|cron-workflows|workflow-templates)/[^/]+|cluster-workflow-templates)"
+    r"/[^/]+"
+)
+"""Pages of the Argo Server that lead to ours (``argo.link``)."""
 _NONCE = "__NONCE__"
 _FOREVER = "public, max-age=31536000, immutable"
 _SMALL = 1024
@@ -86,7 +92,9 @@ class Asset:
 
 def is_page(path: str) -> bool:
     """Tell whether an address is one of the pages or their files, which need no token."""
-    return path == "/" or path in _assets() or path.partition("/")[2].split("/")[0] in PAGES
+    if path == "/" or path in _assets() or ARGO_PAGES.fullmatch(path):
+        return True
+    return path.partition("/")[2].split("/")[0] in PAGES
 
 
 def ui_routes() -> list[BaseRoute]:

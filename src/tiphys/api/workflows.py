@@ -21,6 +21,7 @@ from tiphys.api.problems import RequestError
 from tiphys.api.shapes import Done, Envelope, Listed, Node, Submitted, Summary, Workflow
 from tiphys.api.view import NodeViews, details, status_of, summary
 from tiphys.control.insight import LABEL, describe_flow
+from tiphys.control.queue_check import named
 from tiphys.engine import event as ev
 from tiphys.errors import ConflictError, NotFoundError
 from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
@@ -79,7 +80,7 @@ async def submit(
     data = {
         **summary(row),
         "status": "pending" if taken.new else status_of(row.phase),
-        "estimated_duration": context.intake.estimate(row),
+        "estimated_duration": await context.estimates.tell(row),
     }
     return answer(data, status=201)
 
@@ -90,9 +91,10 @@ async def _queue(context: ApiContext, body: Submit, project: str) -> str:
     try:
         return await context.queues.choose(key, wanted, project) if key else ""
     except NotFoundError as error:
-        raise RequestError(
-            "invalid_input", str(error), [{"path": "queue_id", "message": str(error)}]
-        ) from None
+        known = context.host.control.scheduler.queues.leaves()
+        hint = f" ({named(known)})" if wanted in ("", LOCAL) else ""
+        text = f"{error}{hint}"
+        raise RequestError("invalid_input", text, [{"path": "queue_id", "message": text}]) from None
 
 
 def _order(body: Submit, who: Identity, project: str, queue: str) -> Order:
@@ -209,7 +211,7 @@ def get_workflow(context: Context, who: Who, workflow_id: str) -> Response:
 def whole(context: ApiContext, row: WorkflowRow) -> dict[str, Any]:
     """Give all of a workflow."""
     views = node_views(context, row)
-    estimate = context.intake.estimate(row)
+    estimate = context.estimates.of(row)
     shown = details(row, estimate, views, context.host.clock.now())
     return {
         **shown,

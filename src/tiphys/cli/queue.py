@@ -16,7 +16,7 @@ from tiphys.cli.inputs import data_folder, read_files, settings
 from tiphys.cli.names import elsewhere, server_option
 from tiphys.core.duration import format_duration, parse_duration_or_seconds
 from tiphys.errors import ConflictError, InvalidInputError
-from tiphys.ports import LOCAL, VOLCANO
+from tiphys.ports import KUEUE, LOCAL, VOLCANO
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FORMS = click.Choice(["json", "yaml", "wide", "name"])
@@ -43,10 +43,10 @@ def _whose(command: F) -> F:
     """Take ``--scheduler`` and ``--server``: whose queues, and where."""
     chosen = click.option(
         "--scheduler",
-        type=click.Choice([LOCAL, VOLCANO]),
+        type=click.Choice([LOCAL, VOLCANO, KUEUE]),
         expose_value=False,
         callback=_chosen,
-        help="Whose queues: Tiphys' own, or those of the cluster's Volcano.",
+        help="Whose queues: Tiphys' own, or those of the cluster's Volcano or Kueue.",
     )
     return server_option(chosen(command))
 
@@ -69,8 +69,9 @@ def _ask(op: str, **arguments: Any) -> Any:
         return ask(remote.client, op, arguments, whose or "")
     from tiphys.control.door import knock  # noqa: PLC0415
 
-    if _is_volcano():
-        return _ask_volcano(op, arguments)
+    whose = _whose_there()
+    if whose:
+        return _ask_cluster(whose, op, arguments)
     caller = knock(data_folder())
     if caller is not None:
         try:
@@ -93,33 +94,42 @@ def _ask(op: str, **arguments: Any) -> Any:
     )
 
 
-def _is_volcano() -> bool:
+def _whose_there() -> str:
+    """Whose queues on the cluster are meant; "" for those of this machine."""
     given = click.get_current_context().find_root().meta.get(_WHOSE)
-    return (given or settings().scheduler.default) == VOLCANO
+    whose = given or settings().scheduler.default
+    return whose if whose in (VOLCANO, KUEUE) else ""
 
 
-def _ask_volcano(op: str, arguments: Mapping[str, Any]) -> Any:
+def _ask_cluster(whose: str, op: str, arguments: Mapping[str, Any]) -> Any:
     """The same for the cluster's queues: a server that is up has the right to them, perhaps."""
     from tiphys.control.door import knock  # noqa: PLC0415
 
     caller = knock(data_folder())
     if caller is not None:
         try:
-            return caller.ask(f"{VOLCANO}-{op}", **arguments)
+            return caller.ask(f"{whose}-{op}", **arguments)
         finally:
             caller.close()
     import asyncio  # noqa: PLC0415
 
-    from tiphys.control.volcano_queues import VolcanoQueues, perform_volcano  # noqa: PLC0415
+    from tiphys.control.kueue_queues import KueueQueues  # noqa: PLC0415
+    from tiphys.control.queue_access import perform  # noqa: PLC0415
+    from tiphys.control.volcano_queues import VolcanoQueues  # noqa: PLC0415
 
-    async def perform() -> Any:
-        queues = VolcanoQueues(settings().kubernetes)
+    async def perform_there() -> Any:
+        config = settings()
+        queues = (
+            VolcanoQueues(config.kubernetes)
+            if whose == VOLCANO
+            else KueueQueues(config.kubernetes, config.namespace)
+        )
         try:
-            return await perform_volcano(queues, op, arguments)
+            return await perform(queues, op, arguments)
         finally:
             await queues.close()
 
-    return asyncio.run(perform())
+    return asyncio.run(perform_there())
 
 
 # --- looking --------------------------------------------------------------------------------
@@ -170,7 +180,7 @@ def _rows(queues: Sequence[Mapping[str, Any]], *, wide: bool) -> list[list[str]]
         row = [
             "  " * level + queue["name"],
             queue["effective"],
-            str(queue["priority"]),
+            str(queue.get("priority", "-")),
             str(queue["weight"]),
             _amounts(queue.get("deserved")),
             _amounts(queue.get("capability")),

@@ -114,10 +114,11 @@ def _in_force(capacity: Resources) -> tuple[QueueTree, str]:
 def _history() -> History:
     """What is known of durations here; nothing where nothing ever ran."""
     from tiphys.cli.stored import open_store  # noqa: PLC0415
-    from tiphys.scheduling.estimate import KIND, Memory  # noqa: PLC0415
+    from tiphys.control.planning import remembered  # noqa: PLC0415
+    from tiphys.scheduling.estimate import KIND  # noqa: PLC0415
 
     try:
         with open_store() as store:
-            return Memory((row.name, row.body) for row in store.objects(KIND)).history
+            return remembered(store.objects(KIND)).history
     except NotFoundError:
-        return Memory().history
+        return remembered(()).history

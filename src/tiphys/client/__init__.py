@@ -7,8 +7,8 @@
         for update in client.watch(made.id):
             print(update.status, update.progress)
 
-What can be asked for is described once (``calls``, ``schedules``); ``Client`` and ``AsyncClient``
-both ``do`` it.
+What can be asked for is described once (``calls``, ``schedules``, ``templates``, ``insight``);
+``Client`` and ``AsyncClient`` both ``do`` it. The last two are imported where they are needed.
 Uses the standard library's HTTP, so that a command that only asks one question starts fast.
 """
 

@@ -223,7 +223,11 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     max_parallel: int | None = None
     guarantee: dict[str, str] | None = None
     capability: dict[str, str] | None = None
+    borrowing_limit: dict[str, str] | None = None
+    lending_limit: dict[str, str] | None = None
     reclaimable: bool = True
+    preemption: str = ""
+    sla_seconds: float | None = None
     created_at: datetime | None = None
 
 

@@ -1,8 +1,10 @@
 """How long a run and each of its parts will take, told from its templates and from past runs.
 
 Walks the templates once, not the nodes: the expected time of a leaf is what its template took
-before, of steps the sum of their longest, of a DAG its critical path. The rank of a node, the time
-from its start to the end of the run, decides who goes first inside a workflow.
+before, of steps the sum of their longest, of a DAG its critical path. What a template took is known
+by its name in workflows of the family, else by what it says, in any workflow of the project. The
+rank of a node, the time from its start to the end of the run, decides who goes first inside a
+workflow.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from tiphys.engine.resolve import Base, Prepared, UnresolvedError
 from tiphys.engine.run import Run
 from tiphys.errors import TiphysError
 from tiphys.scheduling.critical_path import ranks
-from tiphys.scheduling.estimate import Memory, key_of
+from tiphys.scheduling.estimate import Memory, key_of, same_text_key
 from tiphys.spec import model
 
 _LOOP_OR_TRY = re.compile(r"\([^()]*(\([^()]*\)[^()]*)*\)$")
@@ -38,6 +40,7 @@ class _Part:
 
 
 _NOTHING = _Part(0.0, False, {})
+_NO_TIME = _Part(0.0, True, {})
 
 
 class Foresight:
@@ -52,10 +55,15 @@ class Foresight:
         """Seconds from the end of a steps or DAG node to the end of the run, by its id."""
         entry = model.WorkflowStep(name="", template=run.spec.entrypoint)
         self._whole = self._called(run.templates.local, entry)
+        last = model.WorkflowStep(name="", template=run.spec.on_exit)
+        self._exit = self._called(run.templates.local, last) if run.spec.on_exit else _NO_TIME
 
     def seconds(self) -> float | None:
-        """How long the run will take on a machine with room; None where parts never ran."""
-        return self._whole.seconds if self._whole.known else None
+        """How long the run will take on a machine with room, what it does at its exit included;
+        None where parts never ran."""
+        if not (self._whole.known and self._exit.known):
+            return None
+        return self._whole.seconds + self._exit.seconds
 
     def rank(self, node: Node) -> float:
         """Seconds from the start of ``node`` to the end of the run, as far as is known."""
@@ -74,13 +82,7 @@ class Foresight:
         return known
 
     def _part_of(self, node: Node) -> _Part:
-        ref = node.template_ref
-        scope, _, owner = node.template_scope.partition("/")
-        if ref is None and scope in ("namespaced", "cluster"):
-            cluster = scope == "cluster"
-            ref = model.TemplateRef(name=owner, template=node.template_name, cluster_scope=cluster)
-        holder = model.WorkflowStep(name="", template=node.template_name, template_ref=ref)
-        return self._called(self._run.templates.local, holder)
+        return self._called(self._run.templates.local, _holder(node))
 
     # -- templates ---------------------------------------------------------------------------
 
@@ -112,7 +114,11 @@ class Foresight:
             return _pause(template.suspend.duration)
         scope, _, owner = prepared.base.scope.partition("/")
         family = self._family if scope == "local" else owner
-        return self._memory.seconds(key_of(template.name, family))
+        project = self._run.namespace
+        own = self._memory.seconds(key_of(template.name, family, project))
+        if own is not None:
+            return own
+        return self._memory.seconds(same_text_key(prepared.digest, project))
 
     def _dag(self, base: Base, dag: model.DAGTemplate) -> _Part:
         parts = {task.name: self._called(base, task) for task in dag.tasks}
@@ -136,6 +142,30 @@ class Foresight:
                 below[f"[{index}].{step.name}"] = part.seconds + total
             total += longest
         return _Part(total, known, below)
+
+
+def text_key(run: Run, node: Node) -> str:
+    """The name under which durations of all templates are kept that say what the node's says.
+
+    "" where there is none: an inline template is found by its place alone.
+    """
+    if not node.template_name and node.template_ref is None:
+        return ""
+    try:
+        prepared = run.templates.find(run.templates.local, _holder(node))
+    except UnresolvedError:
+        return ""
+    return same_text_key(prepared.digest, run.namespace)
+
+
+def _holder(node: Node) -> model.WorkflowStep:
+    """Name the template of a node, seen from the workflow itself."""
+    ref = node.template_ref
+    scope, _, owner = node.template_scope.partition("/")
+    if ref is None and scope in ("namespaced", "cluster"):
+        cluster = scope == "cluster"
+        ref = model.TemplateRef(name=owner, template=node.template_name, cluster_scope=cluster)
+    return model.WorkflowStep(name="", template=node.template_name, template_ref=ref)
 
 
 def _pause(duration: str) -> float | None:

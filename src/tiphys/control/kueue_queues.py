@@ -23,8 +23,10 @@ from tiphys.scheduling.kueue_manifest import (
     manifest_of,
     plan_of,
     spec_of,
+    usage_of,
 )
 from tiphys.scheduling.queue import ROOT
+from tiphys.scheduling.queue_file import amounts_dict
 from tiphys.scheduling.queue_manifest import DESCRIPTION
 
 Json = dict[str, Any]
@@ -119,6 +121,19 @@ class KueueQueues(QueueAccess):
             await self._leave(plan_of(found)["parent"])
         return changed
 
+    async def save(self, plan: Mapping[str, Any], *, new: bool) -> Json:
+        """Have a queue be what a plan says, its state too; ``new`` refuses one that is there."""
+        name, state = str(plan["name"]), plan.get("state")
+        said = {key: value for key, value in plan.items() if key != "state"}
+        try:
+            found = None if new else await self.get(name)
+        except NotFoundError:
+            found = None
+        found = await (self.make(said) if found is None else self.change(name, said))
+        if state is None or plan_of(found)["state"] == state:
+            return found
+        return await self.set_state(name, "Open" if state == "Open" else "Closed")
+
     async def set_state(self, name: str, state: str) -> Json:
         """Let work in, or let nothing new in: what is admitted goes on."""
         await self.get(name)
@@ -135,6 +150,20 @@ class KueueQueues(QueueAccess):
         for local in await self._locals(name):
             await self._forget(f"{_local(local['metadata']['namespace'])}/{name}")
         await self._leave(plan_of(found)["parent"])
+
+    def described(self, thing: Json) -> Json:
+        """Give a queue as ``tiphys queue`` shows it; who waits are workloads, whoever made them."""
+        plan, status = plan_of(thing), thing.get("status") or {}
+        return {
+            **plan,
+            "effective": plan["state"],
+            "source": "kueue",
+            "used": amounts_dict(usage_of(thing, "flavorsReservation")),
+            "workflows": {
+                "waiting": status.get("pendingWorkloads", 0),
+                "running": status.get("admittedWorkloads", 0),
+            },
+        }
 
     async def _locals(self, name: str) -> list[Json]:
         """List our LocalQueues of a queue: everywhere, or where we may look."""

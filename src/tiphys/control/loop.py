@@ -178,6 +178,15 @@ class Control:
         rows = self._planning.explain(run, self.now(), lock_holders(self._locks, self.runs))
         return self._waits.told(run, rows, attempt_id)
 
+    def expected_seconds(self, uid: str) -> float | None:
+        """How long a live run takes in all, by what its templates took before; None if unknown."""
+        run = self.runs.get(uid)
+        return None if run is None else self._planning.expected_seconds(run)
+
+    def known_seconds(self, project: str) -> dict[str, float]:
+        """What templates of a project took before, as ``scheduling.estimate`` calls them."""
+        return self._planning.memory.of_project(project)
+
     def tell(self, run: Run, kind: str, text: str) -> None:
         """Note something about a run that people should know."""
         self._ledger.note(EventRow(uid=run.uid, at=self.now(), kind=kind, text=text))
@@ -223,8 +232,7 @@ class Control:
         self._digest(now)
         self._note_idle(now)
         self._plan(now)
-        for row in self._planning.learnt(now):
-            self._ledger.keep(row)
+        self._ledger.learn(self._planning.learnt(now))
         turn, self._turn = self._turn, Turn()
 
         def full(error: StoreFullError, refused: set[str]) -> None:
@@ -546,8 +554,7 @@ class Control:
         """Let go of the runtime and the timers; tasks keep running. What was learnt is kept."""
         learnt = self._planning.learnt(self._clock.now(), last=True)
         if learnt and self.full is None and self._ledger.away is None:
-            for row in learnt:
-                self._ledger.keep(row)
+            self._ledger.learn(learnt)
             with suppress(StoreError, TimeoutError):
                 async with asyncio.timeout(LAST_WRITE):
                     await self._ledger.commit({}, {}, [], lambda _, __: None)

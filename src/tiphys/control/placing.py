@@ -7,7 +7,7 @@ The loop opens the gate (``scheduling.gate``) with ``choice_of`` once for each r
 from __future__ import annotations
 
 from tiphys.control.choice import has_fallen_back
-from tiphys.control.foresight import Foresight
+from tiphys.control.foresight import Foresight, text_key
 from tiphys.control.task import attempt_id, has_queue_there, layer_of, requests_of, scheduler_of
 from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
@@ -15,13 +15,11 @@ from tiphys.engine.node import Node, NodeType
 from tiphys.engine.run import Run
 from tiphys.ports import CRON_LABEL, LOCAL
 from tiphys.scheduling import Gang, Resources
-from tiphys.scheduling.admission import queue_of
+from tiphys.scheduling.admission import QUEUE_KEYS, queue_of
 from tiphys.scheduling.estimate import Memory, key_of
 from tiphys.scheduling.placement import Choice, Facts, choose, priority_of
 from tiphys.scheduling.queue import DEFAULT
 from tiphys.spec import model
-
-_NAMED = ("tiphys.dev/queue", "kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name")
 
 
 def choice_of(run: Run, *, queue: str = "", unit: str = "") -> Choice:
@@ -81,7 +79,7 @@ def facts_of(
         layer=layer_of(run, node),
         role=template.name if command.gang is None else command.gang.role,
         gang=_gang(command.gang),
-        expected_seconds=None if memory is None else memory.seconds(estimate_key(run, node)),
+        expected_seconds=None if memory is None else expected_of(run, node, memory),
         rank=0.0 if foresight is None else foresight.rank(node),
         queue=_own_queue(template.metadata) if _uses_own_queues(run) else "",
         priority=_own_priority(run, template),
@@ -129,7 +127,7 @@ def _own_queue(metadata: model.Metadata) -> str:
     """The queue that a template names for itself: a step that needs a gpu, say."""
     if not (metadata.labels or metadata.annotations):
         return ""
-    if not any(key in metadata.labels or key in metadata.annotations for key in _NAMED):
+    if not any(key in metadata.labels or key in metadata.annotations for key in QUEUE_KEYS):
         return ""
     return queue_of(metadata.labels, metadata.annotations)
 
@@ -144,11 +142,17 @@ def _own_priority(run: Run, template: model.Template) -> int | None:
 def estimate_key(run: Run, node: Node) -> str:
     """The name under which durations of the node's template are kept."""
     if node.template_ref is not None:
-        return key_of(node.template_ref.template, node.template_ref.name)
+        return key_of(node.template_ref.template, node.template_ref.name, run.namespace)
     scope, _, owner = node.template_scope.partition("/")
-    if scope in ("namespaced", "cluster"):
-        return key_of(node.template_name, owner)
-    return key_of(node.template_name, family_of(run.workflow))
+    if scope not in ("namespaced", "cluster"):
+        owner = family_of(run.workflow)
+    return key_of(node.template_name, owner, run.namespace)
+
+
+def expected_of(run: Run, node: Node, memory: Memory) -> float | None:
+    """How long a node will take: as its template did, else as others that say the same did."""
+    own = memory.seconds(estimate_key(run, node))
+    return memory.seconds(text_key(run, node)) if own is None else own
 
 
 def family_of(workflow: model.Workflow) -> str:
@@ -167,3 +171,6 @@ def observe_node(run: Run, node: Node, memory: Memory) -> None:
     began, ended = node.ours.began_at, node.finished_at
     if str(node.phase) == "Succeeded" and node.type is NodeType.POD and began and ended:
         memory.observe(estimate_key(run, node), ended - began)
+        same = text_key(run, node)
+        if same:
+            memory.observe(same, ended - began)

@@ -17,7 +17,7 @@ from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.scheduling import Plan, QueueTree, Resources, Scheduler, WorkId
-from tiphys.scheduling.estimate import KIND, Memory
+from tiphys.scheduling.estimate import KIND, Memory, key_of
 from tiphys.scheduling.gate import Gate
 from tiphys.scheduling.placement import Facts
 from tiphys.scheduling.reason import text
@@ -31,7 +31,7 @@ class Planning:
         self, capacity: Resources, tree: QueueTree | None = None, stored: Iterable[ObjectRow] = ()
     ) -> None:
         self.scheduler = Scheduler(capacity, tree)
-        self.memory = Memory((row.name, row.body) for row in stored if row.kind == KIND)
+        self.memory = remembered(stored)
         self._gate = Gate(self.scheduler)
         self._foreseen: dict[str, Foresight] = {}
         self._paused: set[str] = set()
@@ -91,7 +91,9 @@ class Planning:
     def expected_seconds(self, run: Run) -> float | None:
         """How long the whole run will take; None where parts of it never ran."""
         known = self._foreseen.get(run.uid)
-        return (known or foresight_of(run, self.memory)).seconds()
+        seconds = None if known is None else known.seconds()
+        # What was unknown when the run began may have been learnt since, of its own nodes too.
+        return foresight_of(run, self.memory).seconds() if seconds is None else seconds
 
     def explain(
         self, run: Run, now: float, holders: Mapping[str, Sequence[str]] | None = None
@@ -123,10 +125,25 @@ class Planning:
         observe_node(run, node, self.memory)
 
     def learnt(self, now: float, *, last: bool = False) -> list[ObjectRow]:
-        """Give what is to be put on record, now and then; ``last``: all that is left."""
+        """Give what is to be put on record, now and then; ``last``: all that is left.
+
+        A row without a body is one to forget.
+        """
         if not last and not self.memory.due(now):
             return []
-        return [
-            ObjectRow(kind=KIND, namespace="", name=name, body=body, at=now)
-            for name, body in self.memory.take_changed(now)
-        ]
+        changed = self.memory.take_changed(now)
+        gone = [(key, b"") for key in self.memory.take_forgotten()]
+        return [_row(key, body, now) for key, body in (*changed, *gone)]
+
+
+def remembered(stored: Iterable[ObjectRow]) -> Memory:
+    """Give what was learnt before, from the rows that hold it."""
+    rows = sorted((row for row in stored if row.kind == KIND), key=lambda row: row.at)
+    return Memory((key_of(row.name, project=row.namespace), row.body) for row in rows)
+
+
+def _row(key: str, body: bytes, now: float) -> ObjectRow:
+    project, colon, name = key.partition(":")
+    if not colon:
+        project, name = "", key
+    return ObjectRow(kind=KIND, namespace=project, name=name, body=body, at=now)

@@ -1,7 +1,8 @@
 """What the queues of a cluster have in common, whoever schedules there: the way to them.
 
 Holds nothing but a connection: the cluster has the truth, and whoever else changes queues there is
-seen at once. ``volcano_queues`` and ``kueue_queues`` say what a queue is.
+seen at once. ``volcano_queues`` and ``kueue_queues`` say what a queue is; ``perform`` does with
+either what ``tiphys queue`` asks for.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from tiphys.errors import ClusterError, ConflictError, InvalidInputError, NotFoundError
 from tiphys.kube.access import find_access
@@ -101,6 +102,48 @@ class QueueAccess:
         if error.status in (400, 422):
             return InvalidInputError(f"queue {name}: {error}")
         return error
+
+
+class PlannedQueues(Protocol):
+    """Queues that can be spoken of in the words of a queue plan."""
+
+    async def listed(self) -> list[Json]:
+        """List all."""
+
+    async def get(self, name: str) -> Json:
+        """Read one; raise NotFoundError."""
+
+    async def save(self, plan: Mapping[str, Any], *, new: bool) -> Json:
+        """Have one be what a plan says, its state too; ``new`` refuses one that is there."""
+
+    async def set_state(self, name: str, state: str) -> Json:
+        """Open or close one."""
+
+    async def remove(self, name: str) -> None:
+        """Remove one that has no work."""
+
+    def described(self, thing: Json) -> Json:
+        """Give one as ``tiphys queue`` shows it."""
+
+
+async def perform(queues: PlannedQueues, op: str, arguments: Mapping[str, Any]) -> Any:
+    """Do one thing that ``tiphys queue`` asks for; as ``control.queues.perform_queue``."""
+    match op:
+        case "queue-list":
+            return [queues.described(thing) for thing in await queues.listed()]
+        case "queue-get":
+            return queues.described(await queues.get(str(arguments["name"])))
+        case "queue-save":
+            new = bool(arguments.get("new"))
+            return queues.described(await queues.save(arguments["queue"], new=new))
+        case "queue-state":
+            name, state = str(arguments["name"]), str(arguments["state"])
+            return queues.described(await queues.set_state(name, state))
+        case "queue-delete":
+            await queues.remove(str(arguments["name"]))
+            return {"name": arguments["name"]}
+        case _:
+            raise InvalidInputError(f"{op!r} is nothing that can be done to a queue")
 
 
 def described_change(spec: Mapping[str, Any], annotation: str, description: str | None) -> Json:

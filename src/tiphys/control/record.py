@@ -79,6 +79,14 @@ class Ledger:
         """Remove an object, with the next commit."""
         self._forgotten.append((kind, namespace, name))
 
+    def learn(self, rows: Iterable[ObjectRow]) -> None:
+        """Keep objects, and forget those that have no body any more, with the next commit."""
+        for row in rows:
+            if row.body:
+                self.keep(row)
+            else:
+                self.forget(row.kind, row.namespace, row.name)
+
     def delete(self, uid: str) -> None:
         """Forget a workflow, with the next commit."""
         self._deleted.append(uid)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tiphys.control.queue_check import check_queues
 from tiphys.control.recover import load
 from tiphys.control.submit import (
     Overrides,
@@ -72,6 +73,9 @@ class Service:
         submissions = [
             prepare(parsed, library, overrides, self._defaults) for parsed in bundle.workflows
         ]
+        queues, settings = self._host.control.scheduler.queues.leaves(), self._host.schedulers
+        for parsed, each in zip(bundle.workflows, submissions, strict=True):
+            check_queues(each.workflow, parsed.document, settings, queues)
         self._host.keep(bundle, library)
         runs = [self._host.submit(each, library, start=start) for each in submissions]
         await self._host.control.settle()

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tiphys.control.queue_access import PATIENCE, QueueAccess, described_change
-from tiphys.errors import ClusterError, ConflictError, InvalidInputError, NotFoundError
+from tiphys.errors import ClusterError, ConflictError, NotFoundError
 from tiphys.scheduling.queue import DEFAULT, ROOT
 from tiphys.scheduling.queue_manifest import (
     API,
@@ -157,6 +157,17 @@ class VolcanoQueues(QueueAccess):
             raise ConflictError(f"queue {name} has queues below it: {', '.join(children)}")
         await self._delete(name)
 
+    def described(self, thing: Json) -> Json:
+        """Give a queue as ``tiphys queue`` shows it."""
+        plan = plan_of(thing)
+        status = thing.get("status") or {}
+        return {
+            **plan,
+            "effective": plan["state"],
+            "source": "volcano",
+            "used": status.get("allocated") or {},
+        }
+
     async def ensure_presets(self) -> list[str]:
         """Make the queues and priority classes that ship where they are absent; tell which.
 
@@ -184,34 +195,3 @@ class VolcanoQueues(QueueAccess):
 
 def _state(thing: Json) -> str:
     return str(plan_of(thing)["state"])
-
-
-async def perform_volcano(queues: VolcanoQueues, op: str, arguments: Mapping[str, Any]) -> Any:
-    """Do one thing that ``tiphys queue`` asks for; as ``control.queues.perform_queue``."""
-    match op:
-        case "queue-list":
-            return [described(thing) for thing in await queues.listed()]
-        case "queue-get":
-            return described(await queues.get(str(arguments["name"])))
-        case "queue-save":
-            return described(await queues.save(arguments["queue"], new=bool(arguments.get("new"))))
-        case "queue-state":
-            name, state = str(arguments["name"]), str(arguments["state"])
-            return described(await queues.set_state(name, state))
-        case "queue-delete":
-            await queues.remove(str(arguments["name"]))
-            return {"name": arguments["name"]}
-        case _:
-            raise InvalidInputError(f"{op!r} is nothing that can be done to a queue")
-
-
-def described(thing: Json) -> Json:
-    """Give a queue as ``tiphys queue`` shows it."""
-    plan = plan_of(thing)
-    status = thing.get("status") or {}
-    return {
-        **plan,
-        "effective": plan["state"],
-        "source": "volcano",
-        "used": status.get("allocated") or {},
-    }

@@ -118,7 +118,7 @@ def hold_seconds(annotations: Mapping[str, str]) -> float:
         raise InvalidInputError(f"annotation {HOLD}: {error}") from error
 
 
-_QUEUE_KEYS = (
+QUEUE_KEYS = (
     "tiphys.dev/queue",
     "kueue.x-k8s.io/queue-name",
     "scheduling.volcano.sh/queue-name",
@@ -129,7 +129,7 @@ def queue_of(labels: Mapping[str, str], annotations: Mapping[str, str], option: 
     """The queue of a workflow: the submit option, else what Tiphys, Kueue or Volcano would read."""
     if option:
         return option
-    for key in _QUEUE_KEYS:
+    for key in QUEUE_KEYS:
         found = annotations.get(key) or labels.get(key)
         if found:
             return found

@@ -3,7 +3,8 @@
 Pure and small: for each template the last durations are kept, and what is said of them is robust:
 the median, and a spread from the median of the deviations, so that one hung run does not spoil
 the rest. ``Memory`` is what a control loop keeps: it observes one node at a time, answers at once,
-and hands out what has changed for the store (one object of kind ``Estimate`` a template).
+and hands out what has changed for the store (one object of kind ``Estimate`` a template). It keeps
+a bounded number of templates: those that ran last.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ KIND = "Estimate"
 """Of the stored objects, one for each template."""
 KEPT = 64
 """Durations kept for each template: enough for a median, few enough to follow a change."""
+MOST = 20_000
+"""Templates whose durations are kept; past this the one that has not run for longest goes."""
 SAVE_SECONDS = 30.0
 """How often what was learnt is put on record; a crash loses no more than that."""
 _SIGMA = 1.4826
@@ -69,13 +72,20 @@ def median(values: list[float]) -> float:
     return (ordered[half - 1] + ordered[half]) / 2
 
 
-def key_of(template: str, owner: str = "") -> str:
+def key_of(template: str, owner: str = "", project: str = "") -> str:
     """The name under which a template's durations are kept.
 
     ``owner`` is the workflow template (or the workflow's own name before its random part) that
-    the template belongs to: ``main`` of one has nothing to do with ``main`` of another.
+    the template belongs to: ``main`` of one has nothing to do with ``main`` of another. Nor has
+    one ``project`` to do with another.
     """
-    return f"{owner}/{template}" if owner else template
+    name = f"{owner}/{template}" if owner else template
+    return f"{project}:{name}" if project else name
+
+
+def same_text_key(digest: str, project: str = "") -> str:
+    """The name for all templates of a project that say the same (``digest``), whoever owns them."""
+    return key_of(f"={digest}", project=project)
 
 
 class Saved(msgspec.Struct, frozen=True):
@@ -91,11 +101,15 @@ _decode = msgspec.json.Decoder(Saved).decode
 class Memory:
     """A history that answers at once and knows what of it is not on record yet."""
 
-    __slots__ = ("_dirty", "_known", "_since", "history", "saved_at")
+    __slots__ = ("_dirty", "_forgotten", "_known", "_order", "_since", "history", "saved_at")
 
     def __init__(self, stored: Iterable[tuple[str, bytes]] = ()) -> None:
+        """``stored`` comes with the oldest first."""
         self.history = History()
         self.saved_at = 0.0
+        self._order: dict[str, None] = {}
+        """All keys, the one that was observed last at the end."""
+        self._forgotten: dict[str, None] = {}
         self._known: dict[str, Estimate] = {}
         self._since: dict[str, int] = {}
         """Runs since what is known of a template was computed."""
@@ -106,12 +120,28 @@ class Memory:
             except msgspec.MsgspecError:
                 continue  # An estimate that cannot be read is only a lost guess.
             self.history.durations[name] = durations[-KEPT:]
+            self._touch(name)
+
+    def _touch(self, key: str) -> None:
+        """Note that a key is the newest, and let the oldest go where there are too many."""
+        self._order.pop(key, None)
+        self._order[key] = None
+        self._forgotten.pop(key, None)
+        if len(self._order) > MOST:
+            oldest = next(iter(self._order))
+            del self._order[oldest]
+            self.history.durations.pop(oldest, None)
+            self._known.pop(oldest, None)
+            self._since.pop(oldest, None)
+            self._dirty.pop(oldest, None)
+            self._forgotten[oldest] = None
 
     def observe(self, key: str, seconds: float) -> None:
         """Remember one run that succeeded; cheap enough for every node."""
         self.history.observe(key, max(0.0, seconds))
         self._since[key] = self._since.get(key, 0) + 1
         self._dirty[key] = None
+        self._touch(key)
 
     def expect(self, key: str) -> Estimate | None:
         """Say what the next run will take; behind by no more than an eighth of the runs known."""
@@ -129,6 +159,12 @@ class Memory:
         found = self.expect(key)
         return None if found is None else found.seconds
 
+    def of_project(self, project: str) -> dict[str, float]:
+        """The expected seconds of all templates of a project, by keys without the project."""
+        start = key_of("", project=project)
+        found = ((key, self.seconds(key)) for key in list(self._order) if key.startswith(start))
+        return {key.removeprefix(start): seconds for key, seconds in found if seconds is not None}
+
     def due(self, now: float) -> bool:
         """Whether there is something to put on record, and it is time to."""
         return bool(self._dirty) and now - self.saved_at >= SAVE_SECONDS
@@ -139,3 +175,8 @@ class Memory:
         self.saved_at = now
         kept = self.history.durations
         return [(key, _encode(Saved([round(s, 3) for s in kept[key]]))) for key in changed]
+
+    def take_forgotten(self) -> list[str]:
+        """Give the keys that were let go since the last time."""
+        forgotten, self._forgotten = self._forgotten, {}
+        return list(forgotten)

@@ -54,6 +54,7 @@ def check(plan: Mapping[str, Any]) -> None:
     if not plan.get("deserved"):
         raise InvalidInputError(
             "a queue of Kueue lets in only what it has a quota for: give quota_cpu and quota_memory"
+            " (in a plan: deserved)"
         )
     for key, field in (("borrowingLimit", "borrowing_limit"), ("lendingLimit", "lending_limit")):
         limits = plan.get(key) or {}

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
+from tiphys.control.door import Handler
+from tiphys.control.queue_access import PlannedQueues, perform
+from tiphys.control.queues import OPS
 from tiphys.scheduling.queue_file import amounts_dict
 from tiphys.scheduling.queue_manifest import DESCRIPTION
 from tiphys.scheduling.resource import Resources
@@ -19,14 +22,8 @@ from tiphys.service.queues import QUEUE_ID
 Json = dict[str, Any]
 
 
-class Access(Protocol):
+class Access(PlannedQueues, Protocol):
     """What is asked of a cluster's queues."""
-
-    async def listed(self) -> list[Json]:
-        """List all queues, parents before their children."""
-
-    async def get(self, name: str) -> Json:
-        """Read a queue."""
 
     async def make(self, plan: Mapping[str, Any], description: str = "") -> Json:
         """Make a queue."""
@@ -35,12 +32,6 @@ class Access(Protocol):
         self, name: str, plan: Mapping[str, Any], description: str | None = None
     ) -> Json:
         """Change a queue."""
-
-    async def set_state(self, name: str, state: str) -> Json:
-        """Open or close a queue."""
-
-    async def remove(self, name: str) -> None:
-        """Remove a queue."""
 
 
 Q = TypeVar("Q", bound=Access)
@@ -61,6 +52,17 @@ class ClusterQueues(ABC, Generic[Q]):
     @abstractmethod
     def shown(self, thing: Json) -> Json:
         """Show a queue."""
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Give what is answered at the door to ``tiphys queue --scheduler``."""
+
+        def handler(op: str) -> Handler:
+            async def handle(request: Mapping[str, Any]) -> Any:
+                return await perform(self._queues, op, request)
+
+            return handle
+
+        return {f"{self.scheduler}-{op}": handler(op) for op in OPS}
 
     async def check(self, name: str) -> str:
         """Give the name of a queue that exists; raise NotFoundError for others."""

@@ -42,7 +42,8 @@ class Imagination:
         """Give report and bars; raise SpecError for a text that cannot be used.
 
         ``present`` is what ``service.present`` tells of the server: its queues, what is in them
-        (with ``queue`` and ``priority`` where they are not the workflow's own);
+        (with ``queue`` and ``priority`` where they are not the workflow's own, and
+        ``known_seconds`` where templates of its project ran before);
         with what ``kept_jobs`` gives, flows may be made of templates that the server keeps.
         """
         request = {
@@ -110,6 +111,7 @@ def _played(request: Mapping[str, Any]) -> dict[str, Any]:
         files=[("workflow.yaml", request["text"].encode())],
         parameters=request["parameters"],
         default_seconds=request["seconds"],
+        known_seconds=present.get("known_seconds", {}),
         queue=present.get("queue", ""),
         priority=present.get("priority"),
         library=_library(present),

@@ -7,7 +7,6 @@ The run sees the templates and config maps of its project alone, and those for a
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tiphys.control.host import Host
+from tiphys.control.queue_check import check_queues
 from tiphys.control.submit import Overrides, Submission, prepare, read_files
 from tiphys.errors import (
     ConflictError,
@@ -24,7 +24,6 @@ from tiphys.errors import (
     Problem,
     SpecError,
 )
-from tiphys.ports import CRON_LABEL
 from tiphys.service.policy import check_policy
 from tiphys.spec import model
 from tiphys.spec.library import Library
@@ -38,11 +37,6 @@ BODY_ANNOTATION = "tiphys.dev/idempotency-body"
 CREATED_BY = "tiphys.dev/created-by"
 DESCRIPTION = "tiphys.dev/description"
 QUEUE = "tiphys.dev/queue"
-HISTORY = 20
-"""So many earlier workflows of a name tell how long the next will take."""
-_DEAR = 0.005
-"""Seconds."""
-_MOST = 10_000
 _LARGE = 32 * 1024
 """Texts beyond this are read beside the loop."""
 
@@ -85,34 +79,12 @@ class Taken:
     new: bool = True
 
 
-class _Meta(msgspec.Struct, rename="camel"):
-    generate_name: str = ""
-
-
-class _Manifest(msgspec.Struct):
-    metadata: _Meta
-
-
-def kind_of(row: WorkflowRow) -> tuple[str, str] | None:
-    """Give the labels and the beginning of the name that workflows like this one have in common:
-    of the name that was asked for, of the schedule, or of ``generateName``."""
-    for label in (NAME_LABEL, CRON_LABEL):
-        if row.labels.get(label):
-            return f"{label}={row.labels[label]}", ""
-    try:
-        beginning = msgspec.json.decode(row.manifest, type=_Manifest).metadata.generate_name
-    except msgspec.MsgspecError:
-        return None
-    return ("", beginning) if beginning else None
-
-
 class Intake:
     """Takes orders. One at a time under an idempotency key."""
 
     def __init__(self, host: Host, defaults: model.WorkflowSpec | None, policy: Any) -> None:
         self._host, self._defaults, self._policy = host, defaults, policy
         self._keys: dict[str, asyncio.Lock] = {}
-        self._estimates: dict[tuple[str, str, str], tuple[float | None, float]] = {}
 
     async def submit(self, order: Order) -> Taken:
         """Take a workflow in; returns when it is durable."""
@@ -152,43 +124,6 @@ class Intake:
         found = self._host.store.workflows(wanted, limit=1, newest_first=False)
         return found[0] if found else None
 
-    def estimate(self, row: WorkflowRow) -> float | None:
-        """Tell how many seconds a workflow takes, by the latest of its kind that succeeded.
-
-        An answer that was dear to find is good for a while.
-        """
-        kind = kind_of(row)
-        if kind is None:
-            return None
-        known, until = self._estimates.get((row.namespace, *kind), (None, 0.0))
-        if time.monotonic() < until:
-            return known
-        begun = time.thread_time()  # Not the clock's: a busy machine is no reason to remember.
-        found = self._history(row.namespace, *kind)
-        took = time.thread_time() - begun
-        if took > _DEAR:
-            if len(self._estimates) >= _MOST:
-                self._estimates.clear()
-            self._estimates[row.namespace, *kind] = (found, time.monotonic() + took * 100)
-        return found
-
-    def _history(self, project: str, selector: str, beginning: str) -> float | None:
-        wanted = WorkflowFilter(
-            namespace=project,
-            phases=("Succeeded",),
-            label_selector=selector,
-            name_contains=beginning,
-        )
-        rows = self._host.store.workflows(wanted, limit=HISTORY)
-        took = sorted(
-            row.finished_at - row.started_at
-            for row in rows
-            if row.finished_at is not None
-            and row.started_at is not None
-            and row.name.startswith(beginning)
-        )
-        return round(took[len(took) // 2], 3) if took else None
-
     async def _read(self, order: Order) -> tuple[Bundle, Library, Submission]:
         def read() -> tuple[Bundle, Library, Submission]:
             known = visible(self._host.library, order.project)
@@ -209,8 +144,8 @@ class Intake:
         meta = parsed.value.metadata
         meta = change(meta, labels={**meta.labels, **labels})
         meta = change(meta, annotations={**meta.annotations, **order.annotations})
-        marked = replace(parsed, value=change(parsed.value, metadata=meta))
-        overrides = replace(
+        marked = change(parsed, value=change(parsed.value, metadata=meta))
+        overrides = change(
             how,
             name="" if how.generate_name else order.name,
             parameters=order.parameters,
@@ -219,6 +154,12 @@ class Intake:
         )
         submission = prepare(marked, library, overrides, self._defaults)
         check_policy(submission.spec, self._policy)
+        check_queues(
+            submission.workflow,
+            parsed.document,
+            self._host.schedulers,
+            self._host.control.scheduler.queues.leaves(),
+        )
         return submission
 
 
@@ -245,7 +186,7 @@ def settled(bundle: Bundle, project: str, *, for_all: bool) -> Bundle:
     """Put all documents into the project; raise where one names another or all of them."""
     if bundle.cluster_workflow_templates and not for_all:
         raise ForbiddenError("templates for all projects need an admin of all projects")
-    return replace(
+    return change(
         bundle,
         workflows=tuple(_settle(each, project) for each in bundle.workflows),
         workflow_templates=tuple(_settle(each, project) for each in bundle.workflow_templates),
@@ -271,12 +212,12 @@ def _settle(parsed: Parsed[M], project: str) -> Parsed[M]:
             hint=f"leave it out, or write {project}",
         )
         raise SpecError([problem])
-    return replace(parsed, value=change(parsed.value, metadata=change(meta, namespace=project)))
+    return change(parsed, value=change(parsed.value, metadata=change(meta, namespace=project)))
 
 
 def visible(library: Library, project: str) -> Library:
     """Give the part of a library that a project sees."""
-    return replace(
+    return change(
         library,
         namespace=project,
         workflow_templates=_of(library.workflow_templates, project),

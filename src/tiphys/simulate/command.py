@@ -18,7 +18,7 @@ from tiphys.control.submit import read_files
 from tiphys.core.duration import parse_duration_or_seconds
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling import QueueTree, Resources
-from tiphys.scheduling.estimate import History
+from tiphys.scheduling.estimate import History, key_of
 from tiphys.scheduling.preset import fit
 from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.queue_file import read_queues, resources
@@ -113,6 +113,8 @@ class Load:
     traces: Sequence[Trace] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
     history: History | None = None
+    known_seconds: Mapping[str, float] = field(default_factory=dict)
+    """What templates take, by their keys without a project: that of the workflow, whichever."""
     default_seconds: float = DEFAULT_SECONDS
     queue: str = ""
     """Of all workflows, whatever they say; "" for their own."""
@@ -138,12 +140,18 @@ def simulate(capacity: Resources, load: Load, queues: QueueTree | None = None) -
         runs = runs_of(bundle, load.parameters, queue=load.queue, priority=load.priority)
         if not runs:
             raise InvalidInputError("there is no Workflow in these files")
-        sources.append(Engines(runs, machine, load.history, load.default_seconds))
+        history = load.history or _history(load.known_seconds, {run.namespace for run in runs})
+        sources.append(Engines(runs, machine, history, load.default_seconds))
     if load.traces:
         sources.append(Tasks(_tasks(load.traces, capacity), machine))
     outcome = machine.run(*sources)
     forget(outcome, {task.id for task in load.present})
     return Simulation(outcome, summarize(outcome))
+
+
+def _history(seconds: Mapping[str, float], projects: Collection[str]) -> History:
+    known = ((name, project, took) for name, took in seconds.items() for project in projects)
+    return History({key_of(name, project=project): [took] for name, project, took in known})
 
 
 def forget(outcome: Outcome, ids: Collection[str]) -> None:

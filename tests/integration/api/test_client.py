@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
+from fastapi.routing import APIRoute
 
 from tests.contract.api_server import ADMIN, ApiServer, flow, shell, steps
-from tiphys.client import AsyncClient, Client, calls, schedules
+from tiphys.api.app import all_routes
+from tiphys.client import AsyncClient, Client, calls, insight, schedules, templates
 from tiphys.errors import ConflictError, NotFoundError, SpecError, UnauthenticatedError
 
 NOBODY = "wf-00000000-0000-4000-8000-000000000000"
@@ -144,6 +148,83 @@ def test_queues(client: Client) -> None:
     client.do(calls.delete_workflow(workflow.id))
     assert [each.status for each in client.watch(workflow.id)][-1] == "failed"
     client.do(calls.delete_queue(made.id))
+
+
+def test_what_is_told_about_workflows_and_kept_beside_them(client: Client) -> None:
+    text = steps(shell("a", "echo looked at"))
+    one, other = (client.do(calls.submit("looked", "default", text)) for _ in range(2))
+    for made in (one, other):
+        assert list(client.watch(made.id))[-1].status == "succeeded"
+
+    graph = client.do(insight.get_graph(one.id))
+    compared = client.do(insight.compare(one.id, other.id))
+    played = client.do(insight.simulate(text, project="default", idle=True))
+
+    assert [each["name"] for each in graph.planned["nodes"]] == ["a"]
+    assert (compared.a["id"], compared.b["id"]) == (one.id, other.id)
+    assert [(each.queue, each.start) for each in played.gantt] == [("default", 0.0)]
+    assert one.id[3:] in str(client.do(insight.list_audit(before=2**62, limit=50)))
+    assert client.do(insight.list_schedulers()).default == "local"
+    assert client.do(insight.make_ticket()).ticket
+    assert client.do(insight.get_project("default")).id == "default"
+
+    spec = {"templates": json.loads(flow("true"))["spec"]["templates"]}
+    kept = {"apiVersion": "argoproj.io/v1alpha1", "metadata": {"name": "kept"}, "spec": spec}
+    here = json.dumps({**kept, "kind": "WorkflowTemplate"})
+    saved = client.do(templates.save_template("default", here))
+    for_all = json.dumps({**kept, "kind": "ClusterWorkflowTemplate"})
+    assert client.do(templates.save_cluster_template(for_all)).project_id is None
+    assert client.do(templates.get_template("default", "kept")) == saved
+    assert saved in client.do(templates.list_templates(project="default"))
+    assert client.do(templates.get_cluster_template("kept")).templates == ["main"]
+    client.do(templates.delete_template("default", "kept"))
+    client.do(templates.delete_cluster_template("kept"))
+    assert not client.do(templates.list_templates())
+    assert not client.do(templates.list_cluster_templates())
+
+
+APART = {
+    "/api/v1/workflows/{workflow_id}/nodes/{node_id}/logs",  # Client.logs
+    "/api/v1/backup",  # Client.backup
+    "/api/v1/schema",
+    "/api/v1/overview",
+    "/api/v1/overview/queues/{queue_id}",
+}
+"""Streams, which are methods of the client, and what is made for the pages."""
+
+
+def test_everything_that_the_server_answers_can_be_asked() -> None:
+    known = [made for module in (calls, schedules, templates, insight) for made in _made_by(module)]
+
+    routes = [each for each in all_routes() if isinstance(each, APIRoute)]
+    unknown = [
+        f"{method} {route.path}"
+        for route in routes
+        if route.path.startswith("/api/") and route.path not in APART
+        for method in route.methods or ()
+        if not any(
+            call.method == method and route.path_regex.match(f"/api/v1{call.path.split('?')[0]}")
+            for call in known
+        )
+    ]
+
+    assert unknown == []
+
+
+def _made_by(module: ModuleType) -> Iterator[calls.Call[Any]]:
+    """Make every call of a module with some value for whatever it needs."""
+    for function in vars(module).values():
+        if not isinstance(function, FunctionType) or function.__name__ in {"read", "_query"}:
+            continue
+        hints = inspect.signature(function)
+        if str(hints.return_annotation).startswith("Call["):
+            needed = [p for p in hints.parameters.values() if p.default is p.empty]
+            needed = [p for p in needed if p.kind is not p.VAR_KEYWORD]
+            given = {p.name: _SOME.get(str(p.annotation), "x") for p in needed}
+            yield function(**given)
+
+
+_SOME: dict[str, Any] = {"datetime": datetime(2026, 1, 1, tzinfo=UTC), "Mapping[str, Any]": {}}
 
 
 def test_the_async_client_does_the_same(server: ApiServer) -> None:

@@ -183,7 +183,7 @@ def test_durations_come_from_what_ran_here(place: Path, capsys: pytest.CaptureFi
     memory = Memory()
     memory.observe("wf/work", 7.0)
     rows = [
-        ObjectRow(kind=KIND, namespace="", name=name, body=body)
+        ObjectRow(kind=KIND, namespace="default", name=name, body=body)
         for name, body in memory.take_changed(0.0)
     ]
     with Store.open(place / "data", owner=True) as store:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tiphys.control.foresight import Foresight
-from tiphys.control.placing import facts_of, family_of, foresight_of
+from tiphys.control.placing import facts_of, family_of, foresight_of, observe_node
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
 from tiphys.engine.run import Run
-from tiphys.scheduling.estimate import Memory
+from tiphys.scheduling.estimate import Memory, key_of
 from tiphys.testing.flow import flow
-from tiphys.testing.harness import NOON, load
+from tiphys.testing.harness import NOON, Harness, load
 
 NESTED = """
 - name: main
@@ -35,7 +35,7 @@ NESTED = """
 def remembering(**seconds: float) -> Memory:
     memory = Memory()
     for name, value in seconds.items():
-        memory.observe(f"wf/{name}", value)
+        memory.observe(key_of(name, "wf", "default"), value)
     return memory
 
 
@@ -61,6 +61,12 @@ def test_a_run_takes_as_long_as_its_longest_chain() -> None:
     run = load(flow(NESTED))
 
     assert foresight(run, remembering(leaf=1.0, slow=10.0)).seconds() == 1.0 + 11.0 + 1.0
+
+
+def test_what_a_run_does_at_its_exit_takes_its_time_too() -> None:
+    run = load(flow(NESTED, spec="onExit: slow"))
+
+    assert foresight(run, remembering(leaf=1.0, slow=10.0)).seconds() == 13.0 + 10.0
 
 
 def test_nothing_is_said_of_a_run_with_parts_that_never_ran() -> None:
@@ -106,3 +112,47 @@ def test_a_template_that_calls_itself_is_measured_once() -> None:
     run = load(flow(loop))
 
     assert foresight(run, remembering(leaf=2.0)).seconds() is None
+
+
+def learnt_from(text: str) -> Memory:
+    """What is remembered of a run each of whose leaves took a second."""
+    memory, run = Memory(), Harness(text).finish()
+    for node in run.nodes.values():
+        observe_node(run, node, memory)
+    return memory
+
+
+TWICE = """
+- name: main
+  steps:
+  - - {name: first, template: slow}
+  - - {name: second, template: slow}
+- name: slow
+  retryStrategy: {limit: 1}
+  container: {image: x, command: [x]}
+"""
+
+
+def test_a_template_is_known_in_other_workflows_by_what_it_says() -> None:
+    memory = learnt_from(flow(NESTED))
+    other = flow(TWICE).replace("image: x", "image: z")
+
+    assert foresight(load(flow(TWICE), name="other"), memory).seconds() == 2.0
+    assert foresight(load(other, name="other"), memory).seconds() is None
+
+
+def test_nothing_is_known_of_what_ran_in_another_project() -> None:
+    memory = learnt_from(flow(NESTED))
+    foreign = flow(NESTED).replace("{name: wf}", "{name: wf, namespace: foreign}")
+
+    for name in ("wf", "other"):
+        assert foresight(load(foreign, name=name), memory).seconds() is None
+
+
+def test_a_node_is_expected_to_take_what_its_template_took_elsewhere() -> None:
+    memory = learnt_from(flow(NESTED))
+    run = load(flow(TWICE), name="other")
+    step(run, ev.RunStarted(at=NOON))
+    (start,) = [c for c in take_effects(run).commands if isinstance(c, cm.StartNode)]
+
+    assert facts_of(run, start, NOON, memory).expected_seconds == 1.0

@@ -82,11 +82,11 @@ def test_durations_are_learnt_per_template_of_a_family() -> None:
         observe_node(run, node, memory)
 
     node = next(n for n in run.nodes.values() if n.template_name == "tried")
-    assert estimate_key(run, node) == "wf/tried"
-    found = memory.expect("wf/tried")
+    assert estimate_key(run, node) == "default:wf/tried"
+    found = memory.expect("default:wf/tried")
     assert found is not None
     assert (found.seconds, found.count) == (1.0, 3)
-    assert memory.expect("wf/main") is None
+    assert memory.expect("default:wf/main") is None
 
 
 def test_workflows_of_a_schedule_are_one_family_whatever_their_slots() -> None:
@@ -95,7 +95,7 @@ def test_workflows_of_a_schedule_are_one_family_whatever_their_slots() -> None:
     run, starts = started(flow(LOOP).replace("metadata: {name: wf}", meta))
 
     node = next(run.nodes[each.node] for name, each in starts.items() if name.endswith(".a"))
-    assert estimate_key(run, node) == "nightly/leaf"
+    assert estimate_key(run, node) == "default:nightly/leaf"
 
 
 def test_a_run_chooses_by_its_metadata() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from tiphys.control.planning import Planning
 from tiphys.control.task import attempt_id
 from tiphys.engine import command as cm
@@ -9,6 +11,7 @@ from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
 from tiphys.engine.run import Run
 from tiphys.scheduling import Queue, QueueTree, Resources
+from tiphys.scheduling.estimate import MOST
 from tiphys.testing.flow import flow
 from tiphys.testing.harness import NOON, load
 
@@ -115,8 +118,41 @@ def test_what_was_learnt_is_known_to_the_next_process() -> None:
         step(run, ended)
         planning.observe(run, node)
 
-    again = Planning(ONE, stored=planning.learnt(NOON))
+    rows = planning.learnt(NOON)
+    again = Planning(ONE, stored=rows)
 
     assert planning.learnt(NOON, last=True) == []
-    assert again.memory.seconds("wf/big") == 4.0
+    assert ("default", "wf/big") in {(row.namespace, row.name) for row in rows}
+    assert again.memory.seconds("default:wf/big") == 4.0
     assert again.expected_seconds(begun()[0]) == 4.0
+
+
+def test_a_run_is_foreseen_as_soon_as_all_of_its_templates_ran_once() -> None:
+    planning = Planning(ONE)
+    run, starts = begun()
+    submitted(planning, run, starts)
+    assert planning.expected_seconds(run) is None
+
+    planning.memory.observe("default:wf/big", 4.0)
+
+    assert planning.expected_seconds(run) == 4.0
+
+
+def test_templates_that_ran_long_ago_are_to_be_forgotten() -> None:
+    planning = Planning(ONE)
+    for number in range(MOST):
+        planning.memory.observe(f"default:wf/{number}", 1.0)
+    rows = planning.learnt(NOON)
+    assert len(rows) == MOST
+
+    again = Planning(ONE, stored=[msgspec.structs.replace(row, at=NOON) for row in rows])
+    again.memory.observe("default:wf/0", 1.0)
+    again.memory.observe("default:new", 1.0)
+
+    found = again.learnt(NOON + 60)
+    assert {(row.name, bool(row.body)) for row in found} == {
+        ("wf/0", True),
+        ("new", True),
+        ("wf/1", False),
+    }
+    assert again.memory.seconds("default:wf/1") is None

@@ -1153,7 +1153,8 @@ export interface paths {
          * Predict a schedule
          * @description Play a workflow through beside what waits and runs now, or on an idle machine; none is run.
          *
-         *     Of the others it shows nothing but the room that they take.
+         *     Tasks take what their templates took before in the project. Of what others have there it shows
+         *     nothing but the room that it takes.
          */
         post: operations["simulate"];
         delete?: never;
@@ -7827,7 +7828,7 @@ export interface operations {
                 "application/json": {
                     /**
                      * Default Seconds
-                     * @description What a task takes.
+                     * @description What a task takes whose template never ran in the project.
                      * @default 60
                      */
                     default_seconds?: number;
@@ -7846,6 +7847,11 @@ export interface operations {
                      * @description What the workflow says itself, if not given.
                      */
                     priority?: number | ("critical" | "high" | "normal" | "low") | null;
+                    /**
+                     * Project Id
+                     * @description Whose history counts; if not given, the token's own or the default one's.
+                     */
+                    project_id?: string | null;
                     /**
                      * Queue Id
                      * @description What the workflow says itself, if not given.

@@ -148,6 +148,7 @@ function Simulating({ given, typed, parameters }: SimulatingProps) {
       const text = given.template ? `${given.text}---\n${JSON.stringify(given.template.manifest)}\n` : given.text;
       return simulate({
         workflow_yaml: text,
+        project_id: typed.project,
         parameters: changedParameters(typed, parameters),
         default_seconds: seconds,
         idle,

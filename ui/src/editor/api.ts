@@ -40,6 +40,7 @@ export const lint = (text: string, signal?: AbortSignal) =>
 
 export interface Question {
   workflow_yaml: string;
+  project_id: string;
   parameters: Record<string, string>;
   default_seconds: number;
   /** Leave out what waits and runs now. */

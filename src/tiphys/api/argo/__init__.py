@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 from tiphys.api.argo import archive, artifact, cron, event, info, sync, workflow
 from tiphys.api.argo.call import Handler, endpoint
 from tiphys.api.argo.feed import Feed
+from tiphys.api.argo.link import link_routes
 from tiphys.api.argo.log import Logging
 from tiphys.api.argo.template import Templates
 from tiphys.api.argo.watch import Watching
@@ -41,8 +42,7 @@ def argo_routes(context: ApiContext) -> list[BaseRoute]:
         Route(path, endpoint(context, handler), methods=[method])
         for method, path, handler in entries(feed)
     ]
-    routes += _rest(context)
-    return routes
+    return [*routes, *link_routes(context), *_rest(context)]
 
 
 def entries(feed: Feed) -> list[Entry]:

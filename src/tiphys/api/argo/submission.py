@@ -11,6 +11,7 @@ import msgspec
 
 from tiphys.api.argo.call import Call, mapping_of, pairs_of, text_of
 from tiphys.api.deps import find_project
+from tiphys.control.queue_check import check_queues
 from tiphys.control.submit import Overrides, Submission, prepare, read_files
 from tiphys.errors import InvalidInputError, SpecError
 from tiphys.service.policy import check_policy
@@ -96,10 +97,13 @@ def ready(call: Call, manifest: dict[str, Any], namespace: str) -> tuple[Submiss
     """Make a workflow ready to run, with what it may refer to; raise all that is wrong with it."""
     meta = {k: v for k, v in mapping_of(manifest, "metadata").items() if k not in _GIVEN}
     (parsed,) = parse({**manifest, "metadata": meta}, "Workflow", namespace).workflows
-    library = visible(call.context.host.library, namespace)
+    host = call.context.host
+    library = visible(host.library, namespace)
     defaults = call.context.config.workflow_defaults
     submission = prepare(parsed, library, Overrides(), defaults.spec if defaults else None)
     check_policy(submission.spec, call.context.config)
+    known = host.control.scheduler.queues.leaves()
+    check_queues(submission.workflow, parsed.document, host.schedulers, known)
     return submission, library
 
 

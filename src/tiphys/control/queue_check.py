@@ -1,0 +1,78 @@
+"""Whether the queues exist that a text names for itself, decided before anything is stored.
+
+Queues of this machine alone: what runs on a cluster waits in queues of the cluster, and who runs it
+there knows them. A node that comes to an unknown queue all the same (its workflow template names
+one, or it was removed meanwhile) ends as an error that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tiphys.config import SchedulerSettings
+from tiphys.control.choice import choose
+from tiphys.errors import Problem, SpecError
+from tiphys.ports import LOCAL, SCHEDULER_LABEL
+from tiphys.scheduling.admission import QUEUE_KEYS
+from tiphys.spec import model
+from tiphys.spec.report import path_text
+from tiphys.spec.yaml import Document, Path
+
+_SHOWN = 20
+"""So many names are given as a hint."""
+
+
+def check_queues(
+    workflow: model.Workflow, document: Document, settings: SchedulerSettings, known: Sequence[str]
+) -> None:
+    """Raise SpecError with every place that names a queue which is none of those that take work."""
+    settled, fallen = choose(workflow, settings)
+    if fallen or settled.metadata.labels.get(SCHEDULER_LABEL, LOCAL) != LOCAL:
+        return
+    problems = [
+        _problem(document, path, name, known)
+        for path, name in _named(workflow)
+        if name not in known and "{{" not in name
+    ]
+    if problems:
+        raise SpecError(problems)
+
+
+def _named(workflow: model.Workflow) -> Iterator[tuple[Path, str]]:
+    """Give the queue of the workflow and those of single templates, with their places."""
+    meta, pods = workflow.metadata, workflow.spec.pod_metadata or model.Metadata()
+    own = list(_marks(("metadata",), meta.annotations, meta.labels))
+    own += _marks(("spec", "podMetadata"), pods.annotations, pods.labels)
+    # One counts: the first key, as an annotation before a label, the workflow's before its pods'.
+    yield from sorted(own, key=lambda each: (QUEUE_KEYS.index(str(each[0][-1])), each[0][-2]))[:1]
+    for number, template in enumerate(workflow.spec.templates):
+        path: Path = ("spec", "templates", number, "metadata")
+        yield from list(_marks(path, template.metadata.annotations, template.metadata.labels))[:1]
+
+
+def _marks(
+    path: Path, annotations: Mapping[str, str], labels: Mapping[str, str]
+) -> Iterator[tuple[Path, str]]:
+    for key in QUEUE_KEYS:
+        for kind, marks in (("annotations", annotations), ("labels", labels)):
+            if marks.get(key):
+                yield (*path, kind, key), marks[key]
+
+
+def _problem(document: Document, path: Path, name: str, known: Sequence[str]) -> Problem:
+    line, column = document.place(path)
+    return Problem(
+        code="invalid_spec",
+        message=f"there is no queue {name[:200]!r} that takes work",
+        path=path_text(path),
+        line=line,
+        column=column,
+        file=document.file,
+        hint=named(known),
+    )
+
+
+def named(known: Sequence[str]) -> str:
+    """Say which queues there are."""
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    return f"there are {', '.join(sorted(known)[:_SHOWN])}{more}"
