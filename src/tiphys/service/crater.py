@@ -1,25 +1,23 @@
 """What a server that is configured for Volcano does about it as long as it is up.
 
-Makes the queues and priority classes that ship where the cluster has none of the name, answers
-``tiphys queue --scheduler volcano`` at the door, and sees to it that no PodGroup outlives its
-workflow: the runtime deletes each with its last member, but a server may die in between. A cluster
-that is away or says no is told of, and is no reason not to start.
+Makes the queues and priority classes that ship where the cluster has none of the name, and sees to
+it that no PodGroup outlives its workflow: the runtime deletes each with its last member, but a
+server may die in between. A cluster that is away or says no is told of, and is no reason not to
+start.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
 from tiphys.config import Config
-from tiphys.control.door import Handler
 from tiphys.control.host import Host
-from tiphys.control.queues import OPS
 from tiphys.control.task import scheduler_of
-from tiphys.control.volcano_queues import VolcanoQueues, perform_volcano
+from tiphys.control.volcano_queues import VolcanoQueues
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import ClusterError
@@ -108,14 +106,3 @@ class Crater:
                 if is_ours(meta["name"]) and (run is None or run.ended):
                     path = f"{groups_path(meta['namespace'])}/{meta['name']}"
                     await self.queues.client.delete(path)
-
-    def handlers(self) -> Mapping[str, Handler]:
-        """Give what is answered at the door."""
-
-        def handler(op: str) -> Handler:
-            async def handle(request: Mapping[str, Any]) -> Any:
-                return await perform_volcano(self.queues, op, request)
-
-            return handle
-
-        return {f"{VOLCANO}-{op}": handler(op) for op in OPS}
