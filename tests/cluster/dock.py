@@ -95,12 +95,17 @@ class Dock:
     def settle(self, count: int) -> None:
         """Wait until all is over; see that there were so many Workloads and nothing is left."""
         self.until(lambda: all(is_true(w, "Finished") for w in self.workloads()), "their end")
-        queues = [path for path in self._made if "/clusterqueues/" in path]
-        self.until(lambda: not any(map(self._taken, queues)), "the return of all quota")
-        found = [w["metadata"]["annotations"] for w in self.workloads()]
-        groups = {(notes[label.LAYER], notes[label.NUMBER]) for notes in found}
-        assert len(found) == len(groups) == count
-        assert self.gated() == []
+        self.until(lambda: not any(map(self._taken, self._queues())), "the return of all quota")
+        self.until(lambda: not self.waiting(), "the end of all that waits at a gate")
+        found = self.workloads()
+        assert len(found) == len({_purpose(each) for each in found}) == count, self._story()
+
+    def _queues(self) -> list[str]:
+        """Give the ClusterQueues behind the LocalQueues of the namespace, whoever made them."""
+        path = f"{_KUEUE}/namespaces/{self.namespace}/localqueues"
+        found = {each["spec"]["clusterQueue"] for each in self.api.call("GET", path)["items"]}
+        assert found, "there is no queue that could leak"
+        return [f"{_KUEUE}/clusterqueues/{name}" for name in sorted(found)]
 
     def _let_node_have_gpus(self) -> None:
         for node in self.api.call("GET", "/api/v1/nodes")["items"]:
@@ -188,6 +193,10 @@ class Dock:
         """Give the pods that wait."""
         return [pod for pod in self.pods() if is_gated(pod)]
 
+    def waiting(self) -> list[Json]:
+        """Give the pods that wait at a gate, ours or Kueue's."""
+        return [pod for pod in self.pods() if pod["spec"].get("schedulingGates")]
+
     def ungated(self) -> list[Json]:
         """Give the pods that were let go and have not ended."""
         return [
@@ -232,6 +241,13 @@ def is_true(workload: Json, condition: str) -> bool:
     """Whether a condition of a Workload holds."""
     found = (workload.get("status") or {}).get("conditions") or ()
     return any(each["type"] == condition and each["status"] == "True" for each in found)
+
+
+def _purpose(workload: Json) -> tuple[str, ...]:
+    """Tell what a Workload is for: one layer of a workflow, or what Kueue itself looks after."""
+    notes = workload["metadata"].get("annotations") or {}
+    (owner,) = workload["metadata"]["ownerReferences"]
+    return owner["uid"], notes.get(label.LAYER, ""), notes.get(label.NUMBER, "")
 
 
 def layers(workloads: Sequence[Json]) -> dict[str, int]:

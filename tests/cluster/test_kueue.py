@@ -61,11 +61,17 @@ def test_a_layer_of_four_with_quota_for_three_starts_none(dock: Dock) -> None:
 def test_three_of_four_start_where_pods_are_admitted_one_by_one(dock: Dock) -> None:
     dock.queue({GPU: 3})
     dock.start()
-    dock.submit(loop(4, command="sleep 600"), unit="pod")
+    name = dock.submit(loop(4, command="sleep 600"), unit="pod")
 
     dock.until(lambda: len(dock.ungated()) == 3, "three pods")
 
     assert len(dock.pods()) == 4
+    dock.until(lambda: len(dock.workloads()) == 4, "a Workload for each")
+    dock.queue({GPU: 4})
+    dock.until(lambda: len(dock.ungated()) == 4, "the fourth")
+    dock.terminate(name)
+    dock.until(lambda: dock.phase(name) == "Failed", "its end")
+    dock.settle(4)
 
 
 STORY_1 = (
@@ -161,12 +167,29 @@ EXAMPLES = {
 """,
         {"[0]": 2, "[0].loop-example-depth-2-2[0]": 2},
     ),
+    "tasks of a DAG": (
+        """
+  entrypoint: main
+  templates:
+  - name: main
+    dag:
+      tasks:
+      - {name: a, template: work}
+      - {name: b, template: work, withItems: [x, y]}
+      - {name: c, template: work, depends: a}
+      - {name: d, template: work, depends: a}
+      - {name: e, template: work, depends: b}
+""",
+        {"": 3, " after .a": 2, " after .b(0:x), .b(1:y)": 1},
+    ),
     "a single template": ("\n  entrypoint: work\n  templates:\n", {"": 1}),
 }
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_the_proposals_examples_give_exactly_its_workloads(dock: Dock, example: str) -> None:
+def test_the_proposals_examples_and_a_dag_give_exactly_their_workloads(
+    dock: Dock, example: str
+) -> None:
     spec, expected = EXAMPLES[example]
     dock.queue({GPU: 10})
     dock.start()
@@ -190,6 +213,7 @@ def test_the_flavors_node_labels_and_tolerations_reach_the_pods(dock: Dock) -> N
     (pod,) = dock.pods(name)
     assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
     assert toleration in pod["spec"]["tolerations"]
+    dock.settle(1)
 
 
 PREEMPTION = {"withinClusterQueue": "LowerPriority"}
@@ -237,18 +261,27 @@ def test_a_controller_that_is_killed_anywhere_leaves_nothing_stuck(dock: Dock) -
     dock.queue({GPU: 2})
     dock.start()
     names = [dock.submit(STORY_2) for _ in range(2)]
-    for count in (1, 3):
-        dock.until(partial(has_workloads, dock, count), f"Workload {count}")
-        dock.kill()
-        dock.start()
+    dock.until(partial(has_workloads, dock, 1), "the first Workload")
+    dock.kill()
+    dock.start()
+    dock.until(partial(has_workloads, dock, 3), "the third Workload")
+    dock.kill()
+    # Pods that cannot be made before there is a controller again are one layer all the same.
+    names.append(dock.submit(loop(2)))
+    dock.until(partial(is_refused, dock, names[-1]), "Argo's word on it")
+    dock.start()
 
     dock.until(lambda: all(dock.phase(name) == "Succeeded" for name in names), "all workflows")
 
-    dock.settle(4)
+    dock.settle(5)
+
+
+def is_refused(dock: Dock, name: str) -> bool:
+    nodes = (dock.workflow(name).get("status") or {}).get("nodes") or {}
+    return any("webhook" in node.get("message", "") for node in nodes.values())
 
 
 def test_a_workflow_as_unit_waits_suspended_and_then_runs(dock: Dock) -> None:
-    dock.queue({GPU: 1})
     dock.start()
     selector, toleration = {"kubernetes.io/os": "linux"}, {"key": "spot", "operator": "Exists"}
     needs = {
@@ -256,13 +289,16 @@ def test_a_workflow_as_unit_waits_suspended_and_then_runs(dock: Dock) -> None:
         "kueue.k8s.io/node-selector": json.dumps(selector),
         "kueue.k8s.io/toleration": json.dumps(toleration),
     }
+    dock.queue({GPU: 1}, labels=selector, tolerations=[toleration])
     name = dock.submit(STORY_2, unit="workflow", notes=needs)
     dock.until(lambda: len(dock.workloads()) == 1, "its Workload")
     dock.until(lambda: dock.workflow(name)["spec"].get("suspend"), "its suspension")
 
-    dock.queue({GPU: 2})
+    dock.queue({GPU: 2}, labels=selector, tolerations=[toleration])
     dock.until(lambda: dock.phase(name) == "Succeeded", "its end")
 
+    assert [pod["spec"]["nodeSelector"] for pod in dock.pods(name)] == [selector] * 4
+    assert all(toleration in pod["spec"]["tolerations"] for pod in dock.pods(name))
     (workload,) = dock.workloads()
     dock.settle(1)
     (pods,) = workload["spec"]["podSets"]
@@ -327,6 +363,9 @@ def test_a_held_queue_lets_nothing_in_and_disturbs_nothing(dock: Dock) -> None:
     dock.queue({GPU: 2}, stopPolicy="None")
     dock.until(lambda: dock.phase(second) == "Succeeded", "the second layer")
     assert running(dock, first) == 1
+    dock.terminate(first)
+    dock.until(lambda: dock.phase(first) == "Failed", "its end")
+    dock.settle(2)
 
 
 def _is_held(dock: Dock) -> bool:
@@ -351,7 +390,9 @@ def test_an_evicted_workflow_is_suspended_and_goes_on_when_it_is_let_in_again(do
 
     assert not dock.workflow(name)["spec"].get("suspend")
     assert {n["phase"] for n in nodes_of(dock, name)} <= {"Pending", "Running"}
-    assert len(dock.workloads()) == 1
+    dock.terminate(name)
+    dock.until(lambda: dock.phase(name) == "Failed", "its end")
+    dock.settle(1)
 
 
 def nodes_of(dock: Dock, name: str) -> list[Json]:
@@ -410,7 +451,7 @@ def test_the_role_of_the_manifests_is_enough(dock: Dock) -> None:
     name = dock.submit(STORY_2)
 
     dock.until(lambda: dock.phase(name) == "Succeeded", "the workflow")
-    dock.until(lambda: all(is_true(w, "Finished") for w in dock.workloads()), "its Workloads' end")
+    dock.settle(2)
     assert "forbidden" not in dock.log
 
 

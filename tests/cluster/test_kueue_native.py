@@ -133,6 +133,7 @@ def test_an_end_that_we_died_before_telling_is_told_by_the_next_of_us(
     helm.begin("run", helm.write(PAUSED, "paused.yaml"))
 
     dock.until(lambda: read_status(owner(dock)).phase == "Succeeded", "the word of its end")
+    dock.settle(1)
 
 
 def test_a_preempted_layer_of_our_engine_waits_again_without_spending_retries(
@@ -199,8 +200,14 @@ def test_pods_of_our_engine_are_admitted_one_by_one_where_that_is_the_unit(
     dock.until(lambda: len(dock.workloads()) == 4, "a Workload for each")
 
     assert len(dock.pods()) == 3
+    dock.queue({GPU: 4})
+    helm.until_running(4)
+    assert len(dock.workloads()) == 4
     helm("terminate", "native")
-    dock.until(lambda: dock.usage() == "0", "the return of all quota")
+    dock.until(lambda: phase(helm) == "Failed", "its end")
+    # The Jobs are deleted, and Kueue's Workloads are theirs.
+    dock.until(lambda: not dock.workloads(), "the end of all Workloads")
+    dock.settle(0)
 
 
 def test_a_workflow_that_is_suspended_by_steps_is_released_layer_by_layer(

@@ -63,7 +63,8 @@ def test_a_queue_made_here_is_kueues_and_its_quota_decides_who_starts(
     assert (runs.quota[GPU], runs.allocated[GPU], runs.available[GPU]) == ("2", "2", "0")
     assert (ended.status, ended.scheduler, ended.queue_id) == ("succeeded", "kueue", key)
 
-    deck.until(lambda: workloads(deck, key) == (0, 0), "the return of all quota")
+    deck.until(lambda: workloads(deck, key) == (0, 0), "the end of both")
+    dock.settle(2)
     closed = ours.do(calls.close_queue(key))
     policy = dock.api.call("GET", f"{BASE}/clusterqueues/{name}")["spec"]["stopPolicy"]
     ours.do(calls.delete_queue(key))

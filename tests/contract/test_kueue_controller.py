@@ -13,6 +13,7 @@ import pytest
 from tests.contract.kube_server import Told, answering
 from tiphys.kube.access import Access
 from tiphys.kube.client import Client
+from tiphys.kube.watch import Listed
 from tiphys.kueue import label
 from tiphys.kueue.argo import ArgoEngine
 from tiphys.kueue.controller import KueueController, Voice
@@ -73,3 +74,19 @@ def test_a_controller_that_is_told_to_end_while_it_writes_begins_nothing_more() 
             asyncio.run(scene(server.address, server.asked))
         finally:
             written.set()
+
+
+def test_a_workflow_is_not_taken_for_a_namesake_that_is_gone() -> None:
+    async def scene(address: str) -> list[Any]:
+        client = Client(Access(server=address))
+        controller = KueueController(client, ArgoEngine(), lambda: 0.0, Voice(print, print))
+        controller._owners.hear(Listed([OWNER]))
+        found = [await controller.lookup("n", "w", uid) for uid in ("u", "another")]
+        await client.close()
+        return found
+
+    with answering(lambda _method, _path: Told(body=b'{"metadata": {}}')) as server:
+        found = asyncio.run(scene(server.address))
+
+    assert found == [OWNER, {"metadata": {}}]
+    assert len(server.asked) == 1

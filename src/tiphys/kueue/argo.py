@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tiphys.core.name import fnv1a32
-from tiphys.kueue.inject import PAUSE, PODSETS
-from tiphys.kueue.label import COMPONENT, WORKFLOW
+from tiphys.kueue.inject import PAUSE, PODSETS, length
+from tiphys.kueue.label import COMPONENT, UNKNOWN, WORKFLOW
 from tiphys.kueue.layer import (
     NO_NODE,
     Ending,
@@ -33,6 +33,8 @@ ENDED = frozenset({"Succeeded", "Failed", "Error", "Skipped", "Omitted"})
 _GROUP = re.compile(r"\[\d+\]")
 _TASK = re.compile(r"\.[^.(]+")
 _LONGEST = 120
+_SOON = ("failed calling webhook", UNKNOWN)
+"""In messages about pods that Argo makes as soon as we, or Kueue, are back: no limit stops them."""
 _RESULTS = ("message", "finishedAt", "outputs", "hostNodeName", "taskResultSynced", "daemoned")
 _FORGOTTEN: Json = dict.fromkeys((*_RESULTS, "resourcesDuration", "children", "progress"))
 
@@ -163,9 +165,12 @@ class Tree:
         return any((node.get("synchronizationStatus") or {}).get("waiting") for node in both)
 
     def has_pod(self, id_: str) -> bool:
-        """Whether the status says that a pod was made; a message says why it could not be."""
+        """Whether a pod was made, or is about to be; a message says why it could not be."""
         node = self.nodes[id_]
-        return node.get("phase") == "Pending" and not node.get("message")
+        message = str(node.get("message") or "")
+        return node.get("phase") == "Pending" and (
+            not message or any(word in message for word in _SOON)
+        )
 
     def layer_of(self, id_: str) -> str:
         """Name the layer of a leaf: a parallel group of steps, or tasks that hang on the same."""
@@ -210,10 +215,18 @@ def _podsets(pause: Json) -> Iterable[Json]:
     given = (pause.get("inputs") or {}).get("parameters") or ()
     values = {each["name"]: each.get("value", "") for each in given}
     for each in json.loads(values.get(PODSETS) or "[]"):
-        lengths = [len(json.loads(values.get(name) or "[]")) for name in each.pop("loops", ())]
+        lengths = [_length(values.get(name) or "[]") for name in each.pop("loops", ())]
         each["count"] += sum(lengths)
         if each["count"]:
             yield each
+
+
+def _length(text: str) -> int:
+    """Count a loop of the run; where it makes no sense the workflow shall go on, and say so."""
+    try:
+        return length(json.loads(text))
+    except ValueError:
+        return 0
 
 
 def _short(text: str) -> str:

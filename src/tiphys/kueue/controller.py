@@ -134,10 +134,13 @@ class KueueController:
             self.is_ready.set()
             self._wake()
 
-    async def lookup(self, namespace: str, name: str) -> Json | None:
-        """Find a workflow: what is watched is fresh enough, the rest is asked for."""
+    async def lookup(self, namespace: str, name: str, uid: str) -> Json | None:
+        """Find a workflow: what is watched is fresh enough, the rest is asked for.
+
+        With another uid it is one of the same name that is gone: its label may not be this one's.
+        """
         found = self._owners.get((namespace, name))
-        if found is not None:
+        if found is not None and found["metadata"]["uid"] == uid:
             return found
         start, plural = self._engine.collection.rsplit("/", 1)
         try:

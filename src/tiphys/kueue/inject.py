@@ -24,6 +24,7 @@ PAUSE = "tiphys-kueue"
 """The name of the suspend template."""
 STEP = "kueue-"
 PODSETS, ITEMS = "podsets", "items-"
+METADATA = "workflowMetadata"
 _LEAVES = ("container", "script", "containerSet", "resource", "data", "http", "plugin")
 _KINDS = ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow")
 
@@ -54,7 +55,7 @@ def _inject_all(documents: Iterable[Any]) -> None:
 
 def inject(workflow: Json) -> None:
     """Put a pause before each layer of a workflow."""
-    spec = workflow.get("spec") or {}
+    spec = whole = workflow.get("spec") or {}
     if workflow["kind"] == "CronWorkflow":
         spec = spec.get("workflowSpec") or {}
     templates: list[Json] = spec.get("templates") or []
@@ -69,10 +70,12 @@ def inject(workflow: Json) -> None:
     if spec.get("entrypoint") in leaves:
         _wrap(spec, leaves[spec["entrypoint"]])
     templates.append(_pause_template(templates))
-    for name in ("metadata", "annotations"):
-        workflow[name] = workflow.get(name) or {}
-        workflow = workflow[name]
-    workflow[MODE] = "suspend"
+    # What is written on other kinds themselves does not reach the workflows that they give.
+    place, key = (workflow, "metadata") if workflow["kind"] == "Workflow" else (whole, METADATA)
+    for name in (key, "annotations"):
+        place[name] = place.get(name) or {}
+        place = place[name]
+    place[MODE] = "suspend"
 
 
 def _pause_template(templates: Iterable[Json]) -> Json:
@@ -156,10 +159,10 @@ def _pause(name: str, steps: Iterable[Json], leaves: Mapping[str, Json]) -> Json
         entry = podsets.setdefault(
             shape.name, {"name": shape.name, "count": 0, "template": shape.write(), "loops": []}
         )
-        if step.get("withParam"):
+        if text := _unknown(step):
             # How many there will be, only the run knows.
             entry["loops"].append(f"{ITEMS}{len(lists)}")
-            lists.append(str(step["withParam"]))
+            lists.append(text)
         else:
             entry["count"] += _count(step)
     given = [{"name": PODSETS, "value": json.dumps(list(podsets.values()), sort_keys=True)}]
@@ -167,14 +170,31 @@ def _pause(name: str, steps: Iterable[Json], leaves: Mapping[str, Json]) -> Json
     return {"name": name, "template": PAUSE, "arguments": {"parameters": given}}
 
 
-def _count(step: Json) -> int:
-    """Count the pods of a step, as far as the file says."""
-    if isinstance(step.get("withItems"), list):
-        return len(step["withItems"])
+def _unknown(step: Json) -> str:
+    """Give a loop that the file does not count, as the text from which the run can."""
+    if step.get("withParam"):
+        return str(step["withParam"])
     sequence = step.get("withSequence") or {}
-    if str(sequence.get("count", "")).isdigit():
-        return int(sequence["count"])
-    return 1
+    given = {key: str(sequence[key]) for key in ("count", "start", "end") if key in sequence}
+    return json.dumps(given) if any("{{" in value for value in given.values()) else ""
+
+
+def _count(step: Json) -> int:
+    """Count the pods of a step that the file says all about."""
+    loop = step.get("withItems") or step.get("withSequence")
+    return 1 if loop is None else length(loop)
+
+
+def length(loop: Any) -> int:
+    """Count the items of a list or of a sequence; what is neither has none, and fails by itself."""
+    if isinstance(loop, list):
+        return len(loop)
+    try:
+        if loop.get("end") is None:
+            return max(int(loop["count"]), 0)
+        return abs(int(loop["end"]) - int(loop.get("start") or 0)) + 1
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return 0
 
 
 def pod_of(template: Json) -> Json:

@@ -7,7 +7,6 @@ plan.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -30,7 +29,15 @@ from tiphys.kueue.plan import (
     Reshape,
     Seat,
 )
-from tiphys.kueue.workload import API, Claim, Seats, placement, with_conditions, write
+from tiphys.kueue.workload import (
+    API,
+    Claim,
+    Seats,
+    placement,
+    with_conditions,
+    write,
+    write_seats,
+)
 
 SETTLE = 1.0
 """Seconds between a suspension and the first deleted pod: Argo must have read of it."""
@@ -145,7 +152,7 @@ class Performer:
         await self._patch_status(claim, {**more, "conditions": with_conditions(claim, changes, at)})
 
     async def _reseat(self, claim: Claim, seats: Seats, more: Json) -> None:
-        notes = {label.LEAVES: json.dumps(seats, separators=(",", ":"))}
+        notes = {label.LEAVES: write_seats(seats)}
         patch = {"metadata": {"annotations": notes}, **more}
         await self._patch(_path(claim.thing, "workloads"), claim.thing, patch)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tiphys.errors import InvalidInputError
 from tiphys.kueue import label
 from tiphys.kueue.layer import (
     Ending,
@@ -23,8 +24,9 @@ from tiphys.kueue.layer import (
     unit_of,
     waits_in_pauses,
 )
+from tiphys.kueue.need import whole
 from tiphys.kueue.shape import shape_of
-from tiphys.kueue.workload import PODSETS, WHOLE, Claim, Seats, arrange, handed_back, whole
+from tiphys.kueue.workload import PODSETS, WHOLE, Claim, Seats, arrange, fold, handed_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,8 +278,7 @@ def _admit_whole(
     engine: Engine, view: View, leaves: Sequence[Leaf], opened: Sequence[Claim]
 ) -> list[Action]:
     if not opened:
-        number = max((claim.number for claim in view.claims), default=-1) + 1
-        return [*_hold(engine, view.owner), Make(WHOLE, number, {}, whole(view.owner))]
+        return _ask_for_whole(engine, view)
     (claim, *_) = opened
     if not claim.is_admitted:
         return _hold(engine, view.owner)
@@ -291,11 +292,22 @@ def _admit_whole(
     return found + [Release(claim, "main", leaf.pod) for leaf in gated if leaf.pod]
 
 
-def _hold(engine: Engine, owner: Json) -> list[Action]:
-    if engine.is_suspended(owner):
+def _ask_for_whole(engine: Engine, view: View) -> list[Action]:
+    try:
+        podsets = whole(view.owner)
+    except InvalidInputError as error:
+        return _hold(engine, view.owner, str(error))
+    number = max((claim.number for claim in view.claims), default=-1) + 1
+    return [*_hold(engine, view.owner), Make(WHOLE, number, {}, podsets)]
+
+
+def _hold(engine: Engine, owner: Json, why: str = "true") -> list[Action]:
+    held = _notes(owner).get(label.HELD)
+    # Without a word of ours somebody else has suspended it, and it stays theirs.
+    if engine.is_suspended(owner) and held in (None, why):
         return []
     patch = engine.suspension(on=True)
-    return [Change({**patch, "metadata": {"annotations": {label.HELD: "true"}}})]
+    return [Change({**patch, "metadata": {"annotations": {label.HELD: why}}})]
 
 
 # --- pauses ---------------------------------------------------------------------------------
@@ -325,7 +337,7 @@ def _open_pause(
         return [Change(engine.resumption(pause, view.at))]
     if claim is not None:
         return [Requeue(claim)] if claim.is_evicted else []
-    return [Make(pause.name, 0, {}, list(pause.podsets))] if is_new else []
+    return [Make(pause.name, 0, {}, fold(pause.podsets, view.most))] if is_new else []
 
 
 # --- eviction -------------------------------------------------------------------------------

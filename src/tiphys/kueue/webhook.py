@@ -16,18 +16,22 @@ from contextlib import suppress
 from typing import Any
 
 from tiphys.kueue import label
+from tiphys.kueue.inject import METADATA
 from tiphys.kueue.layer import Json, Unit, is_gated, unit_of, waits_in_pauses
 
-Lookup = Callable[[str, str], Awaitable[Json | None]]
-"""Finds a workflow by namespace and name; None where there is none."""
+Lookup = Callable[[str, str, str], Awaitable[Json | None]]
+"""Finds a workflow by namespace, name and uid; None where there is none."""
 _MAX_BODY = 8 * 1024 * 1024
 _PATIENCE = 60.0
 
 
 def gate(pod: Json, owner: Json | None) -> list[Json]:
     """Give the JSON patch for a pod that is about to be made."""
-    labels = ((owner or {}).get("metadata") or {}).get("labels") or {}
-    if owner is None or label.QUEUE not in labels or waits_in_pauses(owner):
+    if owner is None:
+        return []
+    owner = _as_it_will_be(owner)
+    labels = owner["metadata"]["labels"]
+    if label.QUEUE not in labels or waits_in_pauses(owner):
         return []
     if unit_of(owner) is Unit.POD:
         return _stamp(pod, labels)
@@ -35,6 +39,18 @@ def gate(pod: Json, owner: Json | None) -> list[Json]:
         return []
     gates = [*(pod["spec"].get("schedulingGates") or ()), {"name": label.GATE}]
     return [{"op": "add", "path": "/spec/schedulingGates", "value": gates}]
+
+
+def _as_it_will_be(owner: Json) -> Json:
+    """Give a workflow with what Argo writes on it in its first pass, which also makes pods."""
+    meta, more = owner["metadata"], owner.get("spec", {}).get(METADATA) or {}
+    if (owner.get("status") or {}).get("phase"):
+        more = {}
+    both = {
+        name: {**(meta.get(name) or {}), **(more.get(name) or {})}
+        for name in ("labels", "annotations")
+    }
+    return {**owner, "metadata": {**meta, **both}}
 
 
 def _stamp(pod: Json, labels: Mapping[str, str]) -> list[Json]:
@@ -54,15 +70,22 @@ async def review(request: Json, lookup: Lookup) -> Json:
     name = (pod["metadata"].get("labels") or {}).get(label.WORKFLOW)
     if name and not _is_of_job(pod):
         try:
-            patch = gate(pod, await lookup(namespace, name))
+            patch = gate(pod, await lookup(namespace, name, _owner_uid(pod)))
         except Exception as error:
-            status = {"message": f"tiphys cannot look up the workflow: {error}", "code": 503}
+            status = {"message": f"{label.UNKNOWN}: {error}", "code": 503}
+            # By this Argo knows that it shall try again.
+            status["reason"] = "ServiceUnavailable"
             answer = {"uid": asked["uid"], "allowed": False, "status": status}
             patch = []
         if patch:
             text = base64.b64encode(json.dumps(patch).encode()).decode()
             answer |= {"patchType": "JSONPatch", "patch": text}
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer}
+
+
+def _owner_uid(pod: Json) -> str:
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return str(owners[0].get("uid", "")) if owners else ""
 
 
 def _is_of_job(pod: Json) -> bool:

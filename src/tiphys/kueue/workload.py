@@ -6,11 +6,12 @@ together with the podSets, so that there is never half a group.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from tiphys.core.name import fnv1a32
 from tiphys.kueue import label
@@ -24,6 +25,8 @@ WHOLE = "*"
 """The layer of a Workload that stands for a whole workflow."""
 _NAME_LENGTH = 40
 _MESSAGE = 1024
+_LARGE = 64 * 1024
+"""Characters of an annotation that is written plainly: all of an object have 256 Ki together."""
 
 Seats = dict[str, list[str]]
 """Leaves by podSet."""
@@ -57,8 +60,7 @@ class Claim:
     @cached_property
     def seats(self) -> Seats:
         """The leaves by podSet."""
-        found: Seats = json.loads(self._annotations.get(label.LEAVES, "{}"))
-        return found
+        return read_seats(self._annotations.get(label.LEAVES, "{}"))
 
     @cached_property
     def conditions(self) -> dict[str, Json]:
@@ -129,6 +131,22 @@ class Claim:
         return [update for update in every if update["name"] == podset]
 
 
+def write_seats(seats: Seats) -> str:
+    """Write an annotation, packed where it would be too large for one."""
+    text = json.dumps(seats, separators=(",", ":"))
+    if len(text) <= _LARGE:
+        return text
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def read_seats(text: str) -> Seats:
+    """Read the annotation."""
+    if not text.startswith("{"):
+        text = gzip.decompress(base64.b64decode(text)).decode()
+    found: Seats = json.loads(text)
+    return found
+
+
 def workload_name(owner: Json, layer: str, number: int) -> str:
     """Name a Workload after its workflow, layer and number, so that it cannot be made twice."""
     meta = owner["metadata"]
@@ -151,6 +169,17 @@ def arrange(leaves: Iterable[Leaf], most: int) -> list[tuple[Seats, list[Json]]]
 
 def _podsets(shapes: Sequence[Shape], seats: Mapping[Shape, Sequence[str]]) -> list[Json]:
     return [{"name": s.name, "count": len(seats[s]), "template": s.write()} for s in shapes]
+
+
+def fold(podsets: Sequence[Json], most: int) -> list[Json]:
+    """Give podSets that were written before there were pods, as few as a Workload may have."""
+    shapes = {each["name"]: shape_of(each["template"]["spec"]) for each in podsets}
+    targets = merge(set(shapes.values()), most)
+    counts: dict[Shape, int] = {}
+    for each in podsets:
+        target = targets[shapes[each["name"]]]
+        counts[target] = counts.get(target, 0) + int(each["count"])
+    return [{"name": s.name, "count": n, "template": s.write()} for s, n in counts.items()]
 
 
 def write(owner: Json, layer: str, number: int, seats: Seats, podsets: list[Json]) -> Json:
@@ -176,34 +205,12 @@ def write(owner: Json, layer: str, number: int, seats: Seats, podsets: list[Json
             "annotations": {
                 label.LAYER: layer,
                 label.NUMBER: str(number),
-                label.LEAVES: json.dumps(seats, separators=(",", ":")),
+                label.LEAVES: write_seats(seats),
             },
             "ownerReferences": [reference],
         },
         "spec": spec,
     }
-
-
-def whole(owner: Json) -> list[Json]:
-    """Give the podSet of a workflow as one unit: what its annotations say it needs at most."""
-    notes = owner["metadata"].get("annotations") or {}
-    requests = _parsed(notes.get(label.MAX_RESOURCES)) or {}
-    container = {"name": "pod", "image": "pod", "resources": {"requests": requests}}
-    spec: Json = {"restartPolicy": "Never", "containers": [container]}
-    if selector := _parsed(notes.get(label.NODE_SELECTOR)):
-        spec["nodeSelector"] = selector
-    if toleration := _parsed(notes.get(label.TOLERATION)):
-        spec["tolerations"] = toleration if isinstance(toleration, list) else [toleration]
-    return [{"name": "main", "count": 1, "template": {"spec": spec}}]
-
-
-def _parsed(text: str | None) -> Any:
-    if not text:
-        return None
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
 
 
 def placement(claim: Claim, podset: str, flavors: Mapping[str, Json]) -> Json:

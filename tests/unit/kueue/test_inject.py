@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tiphys.kueue import label
 from tiphys.kueue.inject import PAUSE, inject_text
 
 HEAD = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n"
@@ -110,6 +111,38 @@ def test_a_workflow_of_one_leaf_gets_steps_around_it() -> None:
     (pause,), (step,) = found["tiphys-kueue-entry"]["steps"]
     assert needs(pause) == [(1, [])]
     assert step["arguments"]["parameters"] == [{"name": "x", "value": "{{workflow.parameters.x}}"}]
+
+
+@pytest.mark.parametrize(
+    ("sequence", "expected"),
+    [
+        ({"count": 3}, (3, [])),
+        ({"start": "2", "end": "5"}, (4, [])),
+        ({"start": 5, "end": 1}, (5, [])),
+        ({"count": "{{steps.make.outputs.result}}"}, (0, ["items-0"])),
+    ],
+)
+def test_a_sequence_is_counted_by_the_file_or_handed_over(
+    sequence: dict[str, Any], expected: tuple[int, list[str]]
+) -> None:
+    text = STEPS.replace(', withParam: "{{steps.make.outputs.result}}"', "")
+    text = text.replace("withItems: [a, b, c]", f"withSequence: {json.dumps(sequence)}")
+
+    pause = templates(text)["main"]["steps"][3][0]
+
+    assert needs(pause) == [(expected[0] + 1, expected[1])]
+
+
+@pytest.mark.parametrize("kind", ["WorkflowTemplate", "CronWorkflow"])
+def test_workflows_made_from_another_kind_are_told_that_they_have_pauses(kind: str) -> None:
+    document = yaml.safe_load(STEPS) | {"kind": kind}
+    if kind == "CronWorkflow":
+        document["spec"] = {"schedule": "* * * * *", "workflowSpec": document["spec"]}
+
+    found = yaml.safe_load(inject_text(yaml.safe_dump(document)))
+
+    assert found["spec"]["workflowMetadata"] == {"annotations": {label.MODE: "suspend"}}
+    assert "annotations" not in found["metadata"]
 
 
 @pytest.mark.parametrize("text", ["{}", "a: [", "kind: Pod"])

@@ -299,8 +299,44 @@ def test_a_workflow_as_unit_is_suspended_until_it_is_admitted() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("notes", "why"),
+    [
+        ({}, "needs the annotation"),
+        ({label.MAX_RESOURCES: "{cpu"}, "cannot be read"),
+        ({label.MAX_RESOURCES: "cpu=much"}, "is not an amount"),
+        ({label.MAX_RESOURCES: "cpu=4", label.NODE_SELECTOR: "[a"}, "cannot be read"),
+        ({label.MAX_RESOURCES: "cpu=4", label.NODE_SELECTOR: "a"}, "expected labels"),
+        ({label.MAX_RESOURCES: "cpu=4", label.TOLERATION: "a"}, "expected a toleration"),
+    ],
+)
+def test_a_workflow_as_unit_that_does_not_say_what_it_needs_is_not_let_in(
+    notes: dict[str, str], why: str
+) -> None:
+    flow = Flow(unit="workflow", notes=notes)
+
+    flow.settle()
+
+    assert (flow.owner["spec"]["suspend"], flow.workloads) == (True, {})
+    assert why in flow.owner["metadata"]["annotations"][label.HELD]
+    flow.owner["metadata"]["annotations"] |= {
+        label.MAX_RESOURCES: "cpu=500m,memory=2Gi,nvidia.com/gpu=1",
+        label.NODE_SELECTOR: "",
+        label.TOLERATION: "[{key: gpu}, {key: spot}]",
+    }
+    flow.settle()
+    flow.admit()
+    flow.settle()
+    assert "suspend" not in flow.owner["spec"]
+    ((podset,),) = (claim.thing["spec"]["podSets"] for claim in flow.claims())
+    spec = podset["template"]["spec"]
+    amounts = {"cpu": "500m", "memory": "2Gi", "nvidia.com/gpu": "1"}
+    assert spec["containers"][0]["resources"]["requests"] == amounts
+    assert spec["tolerations"] == [{"key": "gpu"}, {"key": "spot"}]
+
+
 def test_an_evicted_workflow_is_suspended_and_its_pods_run_again_later() -> None:
-    flow = Flow(unit="workflow")
+    flow = Flow(unit="workflow", notes={label.MAX_RESOURCES: '{"cpu": "4"}'})
     flow.settle()
     flow.admit()
     flow.leaf("flow")
@@ -371,8 +407,36 @@ def test_the_workload_of_a_pause_is_finished_when_what_follows_has_ended() -> No
     assert flow.asked() == {}
 
 
-def test_a_pause_before_an_empty_loop_ends_at_once() -> None:
-    flow = paused("[]")
+@pytest.mark.parametrize(
+    ("loop", "count"), [('{"count": "3"}', 3), ('{"start": "2", "end": "5"}', 4)]
+)
+def test_a_pause_counts_a_sequence_of_the_run(loop: str, count: int) -> None:
+    flow = paused(loop)
+
+    flow.settle()
+
+    assert flow.asked() == {"flow[0].kueue-0 #0": count}
+
+
+def test_a_pause_before_many_shapes_asks_for_no_more_than_a_workload_may_have() -> None:
+    flow = paused()
+    sizes = [{"name": "pod", "resources": {"requests": {"cpu": str(n)}}} for n in range(1, 12)]
+    podsets = [
+        {"name": f"s-{n}", "count": 2, "template": {"spec": {"containers": [each]}}}
+        for n, each in enumerate(sizes)
+    ]
+    parameters = flow.nodes["flow[0].kueue-0"]["inputs"]["parameters"]
+    parameters[0]["value"] = json.dumps(podsets)
+
+    flow.settle()
+
+    (claim,) = flow.claims()
+    assert (len(claim.counts), sum(claim.counts.values())) == (8, 22)
+
+
+@pytest.mark.parametrize("items", ["[]", "no list", '{"count": "x"}'])
+def test_a_pause_before_an_empty_loop_ends_at_once(items: str) -> None:
+    flow = paused(items)
 
     flow.settle()
 
@@ -394,14 +458,27 @@ def test_a_layer_waits_for_news_of_pods_that_its_status_knows() -> None:
     assert flow.asked() == {"flow[0] #0": 2}
 
 
-def test_a_pod_that_could_not_be_made_is_not_waited_for() -> None:
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("exceeded quota: pods", {"flow[0] #0": 1}),
+        ('Internal error occurred: failed calling webhook "pods.kueue.tiphys.dev": refused', {}),
+        (f'admission webhook "x" denied the request: {label.UNKNOWN}: no API server', {}),
+    ],
+)
+def test_a_pod_that_could_not_be_made_is_waited_for_only_where_a_webhook_was_down(
+    message: str, expected: dict[str, int]
+) -> None:
     flow = Flow()
     flow.node("flow", "Steps")
     for name in ("flow[0].a", "flow[0].b"):
         flow.leaf(name, above="flow")
     flow.pods.pop("flow[0].b")
-    flow.nodes["flow[0].b"]["message"] = "exceeded quota: pods"
+    flow.nodes["flow[0].b"]["message"] = message
 
     flow.settle()
 
-    assert flow.asked() == {"flow[0] #0": 1}
+    assert flow.asked() == expected
+    flow.pod("flow[0].b")
+    flow.settle()
+    assert flow.asked() == {"flow[0] #0": 2}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.kueue.flow import Flow
 
 from tiphys.kueue.shape import merge, requests_of, shape_of
+from tiphys.kueue.workload import read_seats, write_seats
 
 
 def container(**requests: str) -> dict[str, Any]:
@@ -101,6 +102,15 @@ def test_a_layer_of_many_shapes_is_still_one_workload() -> None:
     (claim,) = flow.claims()
     assert len(claim.counts) == 8
     assert sum(claim.counts.values()) == 30
+
+
+def test_the_leaves_of_a_very_large_layer_are_packed_and_read_all_the_same() -> None:
+    seats = {"s": [f"a-workflow-with-a-long-name-{n * 7919}" for n in range(10_000)]}
+
+    text = write_seats(seats)
+
+    assert len(text) < 100_000
+    assert read_seats(text) == seats
 
 
 def test_a_layer_for_more_places_than_podsets_is_split() -> None:

@@ -35,7 +35,8 @@ class Group:
     def __init__(self, leaves: int, unit: str = "") -> None:
         name = owner_name("w", UID)
         labels = {label.QUEUE: "q", label.WORKFLOW_UID: UID}
-        self.owner = write_owner(name, labels, {label.UNIT: unit} if unit else {})
+        notes = {label.UNIT: unit, label.MAX_RESOURCES: "cpu=1"} if unit else {}
+        self.owner = write_owner(name, labels, notes)
         self.owner["metadata"] |= {"namespace": "n", "uid": "object"}
         self.leaves = {f"w-{n}": Live("w[0]", f"{UID}.{n}") for n in range(leaves)}
         self.pods: list[Json] = []

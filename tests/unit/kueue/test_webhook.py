@@ -40,7 +40,7 @@ def test_a_pod_of_a_job_is_of_our_own_engine_and_gates_itself() -> None:
     given["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "job-1", "uid": "u"}]
     asked = {"uid": "1", "namespace": "default", "object": given}
 
-    async def lookup(_namespace: str, _name: str) -> Json:
+    async def lookup(_namespace: str, _name: str, _uid: str) -> Json:
         return Flow().owner
 
     answer = asyncio.run(review({"request": asked}, lookup))
@@ -59,6 +59,18 @@ def test_a_pod_as_unit_is_labelled_for_kueue_and_not_gated() -> None:
     assert patch["value"][label.PRIORITY] == "high"
 
 
+def test_a_label_that_argo_is_about_to_write_counts_in_the_first_pass_and_not_later() -> None:
+    flow = Flow()
+    flow.owner["spec"]["workflowMetadata"] = {"labels": flow.owner["metadata"].pop("labels")}
+    later = gate(pod(), flow.owner)
+    del flow.owner["status"]
+
+    (patch,) = gate(pod(), flow.owner)
+
+    assert patch["path"] == "/spec/schedulingGates"
+    assert later == []
+
+
 @pytest.mark.parametrize("case", ["unlabelled", "unknown", "paused"])
 def test_other_pods_are_left_alone(case: str) -> None:
     flow = Flow(notes={label.MODE: "suspend"} if case == "paused" else {})
@@ -69,7 +81,7 @@ def test_other_pods_are_left_alone(case: str) -> None:
 
 
 def ask(thing: Json, *, broken: bool = False) -> Json:
-    async def lookup(namespace: str, name: str) -> Json | None:
+    async def lookup(namespace: str, name: str, uid: str) -> Json | None:
         if broken:
             raise ConnectionError("no API server")
         return Flow().owner
@@ -91,6 +103,7 @@ def test_a_pod_whose_workflow_cannot_be_looked_up_is_refused() -> None:
 
     assert answer["allowed"] is False
     assert "no API server" in answer["status"]["message"]
+    assert answer["status"]["reason"] == "ServiceUnavailable"
 
 
 def test_a_pod_that_is_not_argos_passes() -> None:
