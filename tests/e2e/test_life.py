@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
+from tiphys.store.lock import FolderLock
 
 STEPS = """
 apiVersion: argoproj.io/v1alpha1
@@ -147,3 +151,19 @@ def test_one_that_is_not_there_does_not_keep_the_others_from_ending(tiphys: Tiph
     assert done.returncode == 1
     assert done.stdout == "paused terminated\n"
     assert "there is no workflow 'nobody'" in done.stderr
+
+
+def test_a_host_that_does_not_answer_yet_is_waited_for(tiphys: Tiphys) -> None:
+    data = tiphys.folder / "data"
+    lock = FolderLock.take(data)
+    # As one that has just begun: it has the folder, and its door is still shut.
+    with ThreadPoolExecutor(1) as beside:
+        run = beside.submit(tiphys, "run", "-q", "flow.yaml")
+        while not (data / "executor/socket").exists():
+            assert not run.done(), run.result().stderr
+            time.sleep(0.01)
+        time.sleep(0.5)
+        lock.release()
+
+    assert run.result().returncode == 0, run.result().stderr
+    assert sorted(tiphys.ledger.read_text().split()) == ["first", "second", "third"]

@@ -33,6 +33,9 @@ from tiphys.wire.argo import decode_node
 __all__ = ["Finished", "Watcher", "attend", "run_order"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+PATIENCE = 5.0
+"""Seconds for which a host that does not answer is waited for."""
+AGAIN = 0.05
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -46,13 +49,19 @@ async def run_order(order: Order, watcher: Watcher) -> list[Finished]:
     """Run every workflow of an order to its end."""
     for problem in order.warnings:
         watcher.note(f"warning: {problem}")
-    try:
-        return await _run_here(order, watcher)
-    except StoreLockedError:
-        caller = knock(order.options.data)
-        if caller is None:
-            raise
-    return await _run_there(order, caller, watcher)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + PATIENCE
+    while True:
+        try:
+            return await _run_here(order, watcher)
+        except StoreLockedError:
+            caller = knock(order.options.data)
+            if caller is None and loop.time() >= end:
+                raise
+        if caller is not None:
+            return await _run_there(order, caller, watcher)
+        # It has just begun and does not answer yet, or it is about to end.
+        await asyncio.sleep(AGAIN)
 
 
 async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
