@@ -6,7 +6,6 @@ has dependants, however large the graph. Only tasks that a target needs ever get
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ import msgspec
 from tiphys.engine import leaf, locks, metric
 from tiphys.engine.abandon import abandon
 from tiphys.engine.dagphase import dag_phase
+from tiphys.engine.dagtask import TaskState, needed, rule_of, targets_of
 from tiphys.engine.hook import Hooks, check, has_hooks
 from tiphys.engine.loop import expand_loop, expands, passes
 from tiphys.engine.node import Node, NodeType, Phase
@@ -27,35 +27,10 @@ from tiphys.engine.scope import Facts, Scope, aggregate, artifacts_of, facts_of
 from tiphys.engine.steps import absent_outputs
 from tiphys.engine.throttle import FAIL_FAST, blocked, failed_fast
 from tiphys.errors import ExpressionError
-from tiphys.spec import expression, model
+from tiphys.spec import model
 
 if TYPE_CHECKING:
     from tiphys.engine.resolve import Prepared
-
-_PLAIN = re.compile(r"\s*[\w-]+(\s*&&\s*[\w-]+)*\s*")
-
-
-class TaskState(msgspec.Struct, eq=False):
-    """One task that is needed."""
-
-    task: model.DAGTask
-    needs: tuple[str, ...]
-    rule: expression.Depends | None
-    """None: every dependency must have gone well."""
-    waits: int
-    """Dependencies that have not ended."""
-    feeds: list[str] = msgspec.field(default_factory=list)
-    """Tasks that depend on this one."""
-    node: Node | None = None
-    members: list[Node] = msgspec.field(default_factory=list)
-    """The nodes of a loop."""
-    open: int = 0
-    """Of these the ones that are not done, or not started."""
-    hooks: dict[str, Hooks] = msgspec.field(default_factory=dict)
-    done: bool = False
-    facts: Facts | None = None
-    early: set[str] = msgspec.field(default_factory=set)
-    """Dependencies that need not end: their probes passed."""
 
 
 class DagFrame(msgspec.Struct, eq=False):
@@ -102,57 +77,13 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
     node = open_node(run, call, NodeType.DAG, template)
     assert template.dag is not None
     tasks = {task.name: task for task in template.dag.tasks}
-    rules = {name: _rule(task) for name, task in tasks.items()}
-    targets = _targets(template.dag, rules)
-    states = _needed(tasks, rules, targets)
+    rules = {name: rule_of(task) for name, task in tasks.items()}
+    targets = targets_of(template.dag, rules)
+    states = needed(tasks, rules, targets)
     frame = DagFrame(call, prepared, template, node, targets, states, len(states))
     run.frames[node.id] = frame
     run.dirty[frame] = None
     return node
-
-
-def _rule(task: model.DAGTask) -> tuple[tuple[str, ...], expression.Depends | None]:
-    if not task.depends:
-        return tuple(dict.fromkeys(task.dependencies)), None
-    if _PLAIN.fullmatch(task.depends):
-        return tuple(dict.fromkeys(re.findall(r"[\w-]+", task.depends))), None
-    rule = expression.parse_depends(task.depends)
-    return rule.tasks, rule
-
-
-def _targets(
-    dag: model.DAGTemplate, rules: dict[str, tuple[tuple[str, ...], expression.Depends | None]]
-) -> tuple[str, ...]:
-    if dag.target:
-        return tuple(name for name in dag.target.split(" ") if name)
-    needed = {name for needs, _ in rules.values() for name in needs}
-    return tuple(sorted(name for name in rules if name not in needed))
-
-
-def _needed(
-    tasks: dict[str, model.DAGTask],
-    rules: dict[str, tuple[tuple[str, ...], expression.Depends | None]],
-    targets: Iterable[str],
-) -> dict[str, TaskState]:
-    """Give the tasks that the targets need, each after what it depends on."""
-    found: dict[str, TaskState] = {}
-    todo = [(name, False) for name in reversed(tuple(targets))]
-    while todo:
-        name, expanded = todo.pop()
-        if name in found:
-            continue
-        if name not in tasks:
-            raise UnresolvedError(f"target {name} does not exist")
-        needs, rule = rules[name]
-        if expanded:
-            found[name] = TaskState(tasks[name], needs, rule, len(needs))
-            continue
-        todo.append((name, True))
-        todo.extend((need, False) for need in reversed(needs) if need not in found)
-    for name, state in found.items():
-        for need in state.needs:
-            found[need].feeds.append(name)
-    return found
 
 
 def _consider(run: Run, frame: DagFrame, state: TaskState) -> None:

@@ -21,7 +21,8 @@ from tiphys.spec import model
 from tiphys.spec.model.volcano import FlowProbe, HTTPGetProbe, JobTask
 
 if TYPE_CHECKING:
-    from tiphys.engine.dag import DagFrame, TaskState
+    from tiphys.engine.dag import DagFrame
+    from tiphys.engine.dagtask import TaskState
     from tiphys.engine.run import Run
 
 _GOOD = {

@@ -1,0 +1,85 @@
+"""The tasks of a DAG as its template has them: what each needs, what it feeds, which are wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from tiphys.engine.hook import Hooks
+from tiphys.engine.node import Node
+from tiphys.engine.resolve import UnresolvedError
+from tiphys.engine.scope import Facts
+from tiphys.spec import expression, model
+
+Rule = tuple[tuple[str, ...], expression.Depends | None]
+"""What a task needs, and when that lets it run; None: every one must have gone well."""
+_PLAIN = re.compile(r"\s*[\w-]+(\s*&&\s*[\w-]+)*\s*")
+
+
+class TaskState(msgspec.Struct, eq=False):
+    """One task that is needed."""
+
+    task: model.DAGTask
+    needs: tuple[str, ...]
+    rule: expression.Depends | None
+    """None: every dependency must have gone well."""
+    waits: int
+    """Dependencies that have not ended."""
+    feeds: list[str] = msgspec.field(default_factory=list)
+    """Tasks that depend on this one."""
+    node: Node | None = None
+    members: list[Node] = msgspec.field(default_factory=list)
+    """The nodes of a loop."""
+    open: int = 0
+    """Of these the ones that are not done, or not started."""
+    hooks: dict[str, Hooks] = msgspec.field(default_factory=dict)
+    done: bool = False
+    facts: Facts | None = None
+    early: set[str] = msgspec.field(default_factory=set)
+    """Dependencies that need not end: their probes passed."""
+
+
+def rule_of(task: model.DAGTask) -> Rule:
+    """Read what a task depends on."""
+    if not task.depends:
+        return tuple(dict.fromkeys(task.dependencies)), None
+    if _PLAIN.fullmatch(task.depends):
+        return tuple(dict.fromkeys(re.findall(r"[\w-]+", task.depends))), None
+    rule = expression.parse_depends(task.depends)
+    return rule.tasks, rule
+
+
+def targets_of(dag: model.DAGTemplate, rules: dict[str, Rule]) -> tuple[str, ...]:
+    """Give the tasks that the template wants; else those that nothing depends on."""
+    if dag.target:
+        return tuple(name for name in dag.target.split(" ") if name)
+    wanted = {name for needs, _ in rules.values() for name in needs}
+    return tuple(sorted(name for name in rules if name not in wanted))
+
+
+def needed(
+    tasks: dict[str, model.DAGTask],
+    rules: dict[str, Rule],
+    targets: Iterable[str],
+) -> dict[str, TaskState]:
+    """Give the tasks that the targets need, each after what it depends on."""
+    found: dict[str, TaskState] = {}
+    todo = [(name, False) for name in reversed(tuple(targets))]
+    while todo:
+        name, expanded = todo.pop()
+        if name in found:
+            continue
+        if name not in tasks:
+            raise UnresolvedError(f"target {name} does not exist")
+        needs, rule = rules[name]
+        if expanded:
+            found[name] = TaskState(tasks[name], needs, rule, len(needs))
+            continue
+        todo.append((name, True))
+        todo.extend((need, False) for need in reversed(needs) if need not in found)
+    for name, state in found.items():
+        for need in state.needs:
+            found[need].feeds.append(name)
+    return found
