@@ -212,13 +212,13 @@ class Server:
                 self.supervisor.probe(request)
 
     def _greet(self, client: _Client, hello: protocol.Hello) -> None:
-        if hello.version != protocol.VERSION:
-            self._refuse_stranger(client, hello)
-            return
         if hello.epoch < self._journal.epoch:
             reason = f"stale epoch {hello.epoch}: {self._journal.epoch} has taken over"
             self._send(client, protocol.Refused(reason))
             self._drop(client)
+            return
+        if hello.version != protocol.VERSION:
+            self._refuse_stranger(client, hello)
             return
         for other in list(self._clients.values()):
             if other is not client and other.welcome:
@@ -232,17 +232,19 @@ class Server:
         self._send(client, protocol.Welcome(protocol.VERSION, os.getpid(), kind, self._why))
 
     def _refuse_stranger(self, client: _Client, hello: protocol.Hello) -> None:
-        """Make room for an executor of the client's version, as soon as nothing runs here."""
+        """Make room for an executor of the client's version, unless tasks run here.
+
+        Whoever is still connected has been replaced by this one, and what is on its way to the disk
+        gets there before the end.
+        """
         count = self.supervisor.count
-        others = any(other.welcome for other in self._clients.values())
-        leaves = not count and not others and self.supervisor.idle
         reason = (
             f"it is of another version ({protocol.VERSION}, not {hello.version})"
             f" and still runs {count} tasks: wait for them, or end process {os.getpid()} with them"
         )
-        self._send(client, protocol.Refused(reason, leaves))
+        self._send(client, protocol.Refused(reason, leaves=not count))
         self._drop(client)
-        if leaves:
+        if not count:
             self._clear_address()
             self._ending = True
 

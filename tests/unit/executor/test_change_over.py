@@ -151,6 +151,39 @@ def test_an_idle_one_makes_room_for_another_version(tmp_path: Path) -> None:
     assert answer.leaves
 
 
+def test_one_whose_server_hangs_on_makes_room_for_another_version(tmp_path: Path) -> None:
+    async def meet() -> protocol.Reply:
+        visitor = Visitor(tmp_path, 1, linger=30)
+        welcome = await visitor.client.connect()
+        answer = await asyncio.to_thread(_greet, tmp_path, protocol.VERSION + 1)
+        await wait_for_end(welcome.pid)
+        await _until(lambda: visitor.lost)
+        return answer
+
+    answer = asyncio.run(meet())
+
+    assert isinstance(answer, protocol.Refused)
+    assert answer.leaves
+
+
+def test_a_stale_one_of_another_version_ends_nothing(tmp_path: Path) -> None:
+    async def meet() -> tuple[protocol.Reply, int, int]:
+        visitor = Visitor(tmp_path, 100, linger=0)
+        welcome = await visitor.client.connect()
+        answer = await asyncio.to_thread(_greet, tmp_path, protocol.VERSION + 1)
+        again = Visitor(tmp_path, 101, linger=0)
+        found = await again.visit()
+        await wait_for_end(found)
+        return answer, welcome.pid, found
+
+    answer, pid, found = asyncio.run(meet())
+
+    assert isinstance(answer, protocol.Refused)
+    assert not answer.leaves
+    assert "stale epoch 99" in answer.reason
+    assert found == pid
+
+
 def test_one_with_tasks_refuses_another_version_and_stays(tmp_path: Path) -> None:
     async def meet() -> protocol.Reply:
         visitor = Visitor(tmp_path, 1, linger=0)
