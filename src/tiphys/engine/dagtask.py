@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,8 +14,10 @@ from tiphys.engine.resolve import UnresolvedError
 from tiphys.engine.scope import Facts
 from tiphys.spec import expression, model
 
-Rule = tuple[tuple[str, ...], expression.Depends | None]
-"""What a task needs, and when that lets it run; None: every one must have gone well."""
+if TYPE_CHECKING:
+    Rule = tuple[tuple[str, ...], expression.Depends | None]
+    """What a task needs, and when that lets it run; None: every one must have gone well."""
+
 _PLAIN = re.compile(r"\s*[\w-]+(\s*&&\s*[\w-]+)*\s*")
 
 
