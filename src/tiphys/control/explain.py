@@ -17,6 +17,7 @@ import msgspec
 from tiphys.control.locks import LockTable
 from tiphys.control.recover import load
 from tiphys.control.task import attempt_id
+from tiphys.engine.dagtask import rules_of
 from tiphys.engine.leaf import awaits_release
 from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.engine.resolve import UnresolvedError
@@ -35,7 +36,7 @@ from tiphys.scheduling.reason import (
     WorkflowNotAdmitted,
     WorkflowSuspended,
 )
-from tiphys.spec import expression, model
+from tiphys.spec import model
 from tiphys.store import Store, WorkflowRow
 from tiphys.wire.argo import decode_node
 
@@ -185,7 +186,7 @@ def _template(run: Run, node: Node) -> model.Template | None:
 def _tasks_to_come(
     run: Run, node: Node, dag: model.DAGTemplate, most: int | None
 ) -> Iterator[tuple[str, Reason]]:
-    needed = {task.name: dependencies(task) for task in dag.tasks}
+    needed = {name: needs for name, (needs, _) in rules_of(dag).items()}
     for name in _wanted(needed, dag.target.split()):
         full = f"{node.name}.{name}"
         if run.node_named(full) is not None:
@@ -197,13 +198,6 @@ def _tasks_to_come(
             yield full, WorkflowSuspended(run.name)
         else:
             yield full, ParallelismReached(most)
-
-
-def dependencies(task: model.DAGTask) -> tuple[str, ...]:
-    """The tasks whose end a task waits for."""
-    if task.depends:
-        return expression.parse_depends(task.depends).tasks
-    return tuple(dict.fromkeys(task.dependencies))
 
 
 def _wanted(needed: Mapping[str, Iterable[str]], targets: Sequence[str]) -> list[str]:

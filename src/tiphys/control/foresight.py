@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tiphys.control.explain import dependencies
 from tiphys.core.duration import parse_duration_or_seconds
+from tiphys.engine.dagtask import rules_of
 from tiphys.engine.node import Node, NodeType
 from tiphys.engine.resolve import Base, Prepared, UnresolvedError
 from tiphys.engine.run import Run
@@ -122,7 +122,7 @@ class Foresight:
 
     def _dag(self, base: Base, dag: model.DAGTemplate) -> _Part:
         parts = {task.name: self._called(base, task) for task in dag.tasks}
-        parents = {task.name: dependencies(task) for task in dag.tasks}
+        parents = {name: needs for name, (needs, _) in rules_of(dag).items()}
         try:
             below = ranks(parents, {name: part.seconds for name, part in parts.items()})
         except TiphysError:

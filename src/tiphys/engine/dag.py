@@ -1,7 +1,8 @@
 """DAG templates: tasks that start as soon as what they depend on has ended.
 
-Each task knows how many of its dependencies are still to end, so a task's end costs as much as it
-has dependants, however large the graph. Only tasks that a target needs ever get a node.
+Tasks that wait for the same know together how many are still to end, so a task's end costs as much
+as it has different dependants, however large the graph. Only tasks that a target needs ever get a
+node.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 from tiphys.engine import leaf, locks, metric
 from tiphys.engine.abandon import abandon
 from tiphys.engine.dagphase import dag_phase
-from tiphys.engine.dagtask import TaskState, needed, rule_of, targets_of
+from tiphys.engine.dagtask import Join, TaskState, needed, rules_of, targets_of
 from tiphys.engine.hook import Hooks, check, has_hooks
 from tiphys.engine.loop import expand_loop, expands, passes
 from tiphys.engine.node import Node, NodeType, Phase
@@ -64,7 +65,7 @@ class DagFrame(msgspec.Struct, eq=False):
         if not self.begun:
             self.begun = True
             for state in list(self.tasks.values()):
-                if state.waits == 0:
+                if state.join.waits == 0:
                     _consider(run, self, state)
             _pump(run, self)
             _take_up_early(run, self)
@@ -77,7 +78,7 @@ def start(run: Run, call: Call, prepared: Prepared, template: model.Template) ->
     node = open_node(run, call, NodeType.DAG, template)
     assert template.dag is not None
     tasks = {task.name: task for task in template.dag.tasks}
-    rules = {name: rule_of(task) for name, task in tasks.items()}
+    rules = rules_of(template.dag)
     targets = targets_of(template.dag, rules)
     states = needed(tasks, rules, targets)
     frame = DagFrame(call, prepared, template, node, targets, states, len(states))
@@ -430,47 +431,51 @@ def _finish(run: Run, frame: DagFrame, state: TaskState) -> None:
         _give_up_probes(run, frame, state)
     if not leaf.may_run(run, frame.call.on_exit):
         return
-    for name in state.feeds:
-        other = frame.tasks[name]
-        if other.early and state.task.name in other.early:
-            continue
-        other.waits -= 1  # As ``_count_down``: in wide layers this happens very often.
-        if other.waits == 0:
-            _consider(run, frame, other)
+    freed: list[TaskState] = []
+    for join in state.feeds:
+        if state.task.name not in join.tasks[0].early:
+            freed += _counted_down(join)
+    freed.sort(key=_place)
+    for other in freed:
+        _consider(run, frame, other)
 
 
-def _count_down(run: Run, frame: DagFrame, state: TaskState) -> None:
-    state.waits -= 1
-    if state.waits == 0:
-        _consider(run, frame, state)
+def _counted_down(join: Join) -> list[TaskState]:
+    """Note an end; give the tasks that need not wait any more."""
+    join.waits -= 1
+    return [] if join.waits else join.tasks
+
+
+def _place(state: TaskState) -> int:
+    return state.place
 
 
 def _let_early(run: Run, frame: DagFrame, state: TaskState) -> None:
     """A Job goes on: some that wait for it may start now."""
     from tiphys.engine.readiness import passed  # noqa: PLC0415 - few graphs have probes
 
-    for name in state.feeds:
-        other = frame.tasks[name]
+    for other in state.followers():
         waits = other.task.ready is not None and state.task.name not in other.early
         if waits and passed(run, frame, state, other):
             other.early.add(state.task.name)
-            _count_down(run, frame, other)
+            for freed in _counted_down(other.join):
+                _consider(run, frame, freed)
     run.dirty[frame] = None
 
 
 def _take_up_early(run: Run, frame: DagFrame) -> None:
     """After a restart: tasks that began before what they depend on had ended."""
     for state in frame.tasks.values():
-        if state.task.ready is None or not state.waits:
+        if state.task.ready is None or not state.join.waits:
             continue
         if run.node_named(_node_name(frame, state.task)) is not None:
             state.early.update(name for name in state.needs if not frame.tasks[name].done)
-            state.waits = 0
+            state.join.waits = 0
             _consider(run, frame, state)
 
 
 def _give_up_probes(run: Run, frame: DagFrame, state: TaskState) -> None:
-    if any(frame.tasks[name].task.ready is not None for name in state.feeds):
+    if any(other.task.ready is not None for other in state.followers()):
         from tiphys.engine.readiness import give_up  # noqa: PLC0415 - few graphs have probes
 
         give_up(run, frame, state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,10 +28,12 @@ class TaskState(msgspec.Struct, eq=False):
     needs: tuple[str, ...]
     rule: expression.Depends | None
     """None: every dependency must have gone well."""
-    waits: int
-    """Dependencies that have not ended."""
-    feeds: list[str] = msgspec.field(default_factory=list)
-    """Tasks that depend on this one."""
+    join: Join
+    """Where it waits for them."""
+    place: int
+    """Among those that are needed, each after what it depends on."""
+    feeds: list[Join] = msgspec.field(default_factory=list)
+    """Where others wait for this one."""
     node: Node | None = None
     members: list[Node] = msgspec.field(default_factory=list)
     """The nodes of a loop."""
@@ -43,8 +45,36 @@ class TaskState(msgspec.Struct, eq=False):
     early: set[str] = msgspec.field(default_factory=set)
     """Dependencies that need not end: their probes passed."""
 
+    def followers(self) -> Iterator[TaskState]:
+        """Give the tasks that depend on this one."""
+        for join in self.feeds:
+            yield from join.tasks
 
-def rule_of(task: model.DAGTask) -> Rule:
+
+class Join(msgspec.Struct, eq=False):
+    """Tasks that wait for the same, counted down as one: in a wide layer that is all of them."""
+
+    waits: int
+    """Dependencies that have not ended."""
+    tasks: list[TaskState] = msgspec.field(default_factory=list)
+
+
+def rules_of(dag: model.DAGTemplate) -> dict[str, Rule]:
+    """Read what each task depends on; those that need the same have one tuple in common."""
+    known: dict[tuple[str, ...], Rule] = {}
+    rules: dict[str, Rule] = {}
+    for task in dag.tasks:
+        if task.depends:
+            rules[task.name] = _rule_of(task)
+            continue
+        rule = known.get(task.dependencies)
+        if rule is None:
+            rule = known[task.dependencies] = _rule_of(task)
+        rules[task.name] = rule
+    return rules
+
+
+def _rule_of(task: model.DAGTask) -> Rule:
     """Read what a task depends on."""
     if not task.depends:
         return tuple(dict.fromkeys(task.dependencies)), None
@@ -58,7 +88,8 @@ def targets_of(dag: model.DAGTemplate, rules: dict[str, Rule]) -> tuple[str, ...
     """Give the tasks that the template wants; else those that nothing depends on."""
     if dag.target:
         return tuple(name for name in dag.target.split(" ") if name)
-    wanted = {name for needs, _ in rules.values() for name in needs}
+    distinct = {id(needs): needs for needs, _ in rules.values()}
+    wanted = {name for needs in distinct.values() for name in needs}
     return tuple(sorted(name for name in rules if name not in wanted))
 
 
@@ -69,6 +100,8 @@ def needed(
 ) -> dict[str, TaskState]:
     """Give the tasks that the targets need, each after what it depends on."""
     found: dict[str, TaskState] = {}
+    joins: dict[tuple[str, ...], Join] = {}
+    seen: set[int] = set()
     todo = [(name, False) for name in reversed(tuple(targets))]
     while todo:
         name, expanded = todo.pop()
@@ -78,11 +111,19 @@ def needed(
             raise UnresolvedError(f"target {name} does not exist")
         needs, rule = rules[name]
         if expanded:
-            found[name] = TaskState(tasks[name], needs, rule, len(needs))
+            task = tasks[name]
+            join = joins.get(needs)
+            if join is None or task.ready is not None:  # With probes it may start before others.
+                join = Join(len(needs))
+                for need in needs:
+                    found[need].feeds.append(join)
+                if task.ready is None:
+                    joins[needs] = join
+            found[name] = state = TaskState(task, needs, rule, join, len(found))
+            join.tasks.append(state)
             continue
         todo.append((name, True))
-        todo.extend((need, False) for need in reversed(needs) if need not in found)
-    for name, state in found.items():
-        for need in state.needs:
-            found[need].feeds.append(name)
+        if id(needs) not in seen:
+            seen.add(id(needs))
+            todo.extend((need, False) for need in reversed(needs) if need not in found)
     return found

@@ -149,8 +149,7 @@ def _answered(run: Run, where: tuple[DagFrame, TaskState], node: Node) -> None:
 
 def give_up(run: Run, frame: DagFrame, target: TaskState) -> None:
     """The Job has ended: nobody needs an answer any more."""
-    for name in target.feeds:
-        task = frame.tasks[name]
+    for task in target.followers():
         if task.task.ready is not None:
             node = run.node_named(_name(frame, target, task))
             if node is not None and node.type is NodeType.PROBE and not node.ended:

@@ -27,6 +27,7 @@ from tiphys.executor.committer import Committer
 from tiphys.executor.group import Groups
 from tiphys.executor.journal import Epoch, Journal
 from tiphys.executor.leftover import end_leftovers
+from tiphys.executor.news import News
 from tiphys.executor.place import Place, identity
 from tiphys.executor.rooms import Rooms
 from tiphys.executor.slots import Slots
@@ -35,9 +36,6 @@ from tiphys.executor.supervisor import Supervisor
 CHUNK = 256 * 1024
 FIRST_CLIENT = 5.0
 """Seconds for which a new executor waits at least."""
-HELD = 0.01
-"""Seconds for which the news of a beginning may wait for other news: that of a short task travels
-with its end, which spares both sides half of their turns."""
 
 
 class _Client:
@@ -67,9 +65,7 @@ class Server:
         # Before any thread: a process with threads cannot become root of its own namespace.
         self._sandbox, self._why = choose(place) if sandboxes else (None, "not wanted")
         self._committer = Committer(self._journal)
-        self._events: list[protocol.Event] = []
-        self._held_since = 0.0
-        """When the oldest news that are held back came; 0 for none."""
+        self._news = News()
         slots = Slots(self._sandbox, place.slots) if self._sandbox else None
         self.supervisor = Supervisor(
             self._journal,
@@ -77,7 +73,7 @@ class Server:
             slots,
             Rooms(place.rooms),
             groups,
-            self._events.append,
+            self._news.add,
         )
         self._clients: dict[int, _Client] = {}
         self._listener = _listen(place)
@@ -99,7 +95,7 @@ class Server:
         self.supervisor.record_lost()
         while not self._ending:
             self._committer.kick()
-            self._send_events()
+            self._send_news()
             self.supervisor.come_home()
             for key, mask in self._selector.select(self._timeout()):
                 if isinstance(key.data, _Client):
@@ -111,11 +107,10 @@ class Server:
         self._close()
 
     def _timeout(self) -> float | None:
-        waits = [self.supervisor.next_timer(), self._committer.patience]
+        news = self._news.patience(self.supervisor.count)
+        waits = [self.supervisor.next_timer(), self._committer.patience, news]
         if self._lonely_since is not None:
             waits.append(max(0.0, self._lonely_since + self._patience - monotonic()))
-        if self._held_since:
-            waits.append(max(0.0, self._held_since + HELD - monotonic()))
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _check_loneliness(self) -> None:
@@ -200,8 +195,8 @@ class Server:
             case protocol.Start(attempts=attempts):
                 self.supervisor.start(attempts)
             case protocol.Attach(ids=ids):
-                known = [self.supervisor.status(name) or protocol.Unknown(name) for name in ids]
-                self._events.extend(known)
+                for name in ids:
+                    self._news.add(self.supervisor.status(name) or protocol.Unknown(name))
             case protocol.Stop(ids=ids, grace=grace):
                 self.supervisor.stop(ids, grace)
             case protocol.Ack(ids=ids):
@@ -230,6 +225,7 @@ class Server:
         self._patience = self._linger
         kind = self._sandbox.kind if self._sandbox else ""
         self._send(client, protocol.Welcome(protocol.VERSION, os.getpid(), kind, self._why))
+        self.supervisor.warm_up()
 
     def _refuse_stranger(self, client: _Client, hello: protocol.Hello) -> None:
         """Make room for an executor of the client's version, unless tasks run here.
@@ -248,21 +244,13 @@ class Server:
             self._clear_address()
             self._ending = True
 
-    def _send_events(self) -> None:
-        if not self._events or self._can_wait():
+    def _send_news(self) -> None:
+        if self._news.patience(self.supervisor.count) != 0.0:
             return
-        self._held_since = 0.0
-        events, self._events[:] = tuple(self._events), []
+        batch = protocol.Batch(self._news.take())
         for client in list(self._clients.values()):
             if client.welcome:
-                self._send(client, protocol.Batch(events))
-
-    def _can_wait(self) -> bool:
-        """Tell whether there is nothing but young beginnings to tell."""
-        if not all(isinstance(event, protocol.Started) for event in self._events):
-            return False
-        self._held_since = self._held_since or monotonic()
-        return monotonic() - self._held_since < HELD
+                self._send(client, batch)
 
     def _send(self, client: _Client, reply: protocol.Reply) -> None:
         if client.deaf:

@@ -32,6 +32,7 @@ from tiphys.executor.protocol import (
     ContainerRun,
     Ended,
     Event,
+    Limits,
     Probe,
     Probed,
     Progressed,
@@ -231,6 +232,15 @@ class Supervisor:
             message = "executor lost: the process that ran this attempt is gone"
             ended = Ended(begun.id, now(), reason="lost", message=message, folder=begun.folder)
             self._commit_end(ended, [])
+
+    def warm_up(self) -> None:
+        """Go into a group and back: after a rest that takes the kernel long, and nobody waits for
+        the first task yet."""
+        group = self._groups.take(Limits())
+        if group is not None:
+            with suppress(OSError):
+                self._groups.enter(group)
+            self._groups.give_back(group)
 
     def come_home(self) -> None:
         """Be where nothing of ours is limited or ended, before a rest."""

@@ -94,7 +94,7 @@ class Walk(msgspec.Struct):
         inner = info.inner
         if inner.kind == sh.ANYTHING:
             return value
-        if inner.kind == sh.TEXT and all(isinstance(item, str) for item in value):
+        if inner.kind == sh.TEXT and {str}.issuperset(map(type, value)):
             return value  # The many names of a wide join, for instance.
         return [
             self.walk(inner, _zero(inner) if item is None else item, (*path, index))

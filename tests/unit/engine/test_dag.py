@@ -29,6 +29,15 @@ def test_a_task_starts_once_all_that_it_depends_on_have_ended() -> None:
     assert harness.run.phase == "Succeeded"
 
 
+def test_those_that_one_end_lets_go_start_in_their_order_whatever_else_they_needed() -> None:
+    needs = ("a", "x && a", "a", "a && x", "a")
+    tasks = (f"name: t{number}, depends: {rule}" for number, rule in enumerate(needs))
+    harness = Harness(flow(dag("name: x", "name: a", *tasks)), cast({"a": Outcome(seconds=5)}))
+    harness.finish()
+
+    assert harness.started == ["wf.a", "wf.x", *(f"wf.t{number}" for number in range(5))]
+
+
 def test_edges_go_from_dependencies_to_dependants() -> None:
     harness = finished(dag("name: a", "name: b, dependencies: [a]", "name: c, dependencies: [a]"))
     a, b, c = (harness.node(f"wf.{name}").id for name in "abc")

@@ -86,7 +86,7 @@ def _graph(tasks: Sequence[DAGTask], path: Path, context: Context) -> Graph:
 def _needs(graph: Graph, index: int, path: Path, context: Context) -> list[int]:
     task = graph.tasks[index]
     if not task.depends:
-        places = [graph.place.get(name) for name in task.dependencies]
+        places = list(map(graph.place.get, task.dependencies))
         if None not in places:
             return cast(list[int], places)
     found: list[int] = []

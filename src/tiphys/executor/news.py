@@ -1,0 +1,69 @@
+"""What has happened and the server has not been told yet.
+
+Most news go out at once. Two kinds may wait for a moment for others, which spares both sides most
+of their turns: that of a beginning, which of a short task travels with its end; and that of an end
+where ends come in flocks and enough other tasks run to keep the machine busy meanwhile.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from tiphys.executor.protocol import Ended, Event, Started
+
+BEGINNING_WAITS = 0.01
+"""Seconds."""
+END_WAITS = 0.003
+CLOSE = 0.0015
+"""Ends that are no further apart, in seconds, come in a flock."""
+FLOCK = 4
+"""So many ends are enough to go."""
+BUSY = 3
+"""With fewer tasks than this still running somebody may be waiting for the next."""
+
+
+class News:
+    """Events in the order in which they happened."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._ends = 0
+        self._is_urgent = False
+        self._last_end = 0.0
+        self._in_flock = False
+        self._first_at = 0.0
+        self._first_end_at = 0.0
+
+    def add(self, event: Event) -> None:
+        """Take one in."""
+        now = monotonic()
+        if not self._events:
+            self._first_at = now
+        self._events.append(event)
+        if isinstance(event, Ended):
+            self._in_flock = now - self._last_end < CLOSE
+            self._last_end = now
+            if not self._ends:
+                self._first_end_at = now
+            self._ends += 1
+        elif not isinstance(event, Started):
+            self._is_urgent = True
+
+    def patience(self, running: int) -> float | None:
+        """Return for how many seconds they may wait while so many run; None without any."""
+        if not self._events:
+            return None
+        if self._is_urgent:
+            return 0.0
+        if not self._ends:
+            return max(0.0, self._first_at + BEGINNING_WAITS - monotonic())
+        if not self._in_flock or self._ends >= FLOCK or running < BUSY:
+            return 0.0
+        return max(0.0, self._first_end_at + END_WAITS - monotonic())
+
+    def take(self) -> tuple[Event, ...]:
+        """Give all, to be told."""
+        events, self._events = tuple(self._events), []
+        self._ends = 0
+        self._is_urgent = False
+        return events
