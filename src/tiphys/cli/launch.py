@@ -72,9 +72,15 @@ def command(words: tuple[str, ...], **given: Any) -> int:
 
         scheduler = given["scheduler"] or ""
         run = start(client, payload, scheduler=scheduler, project=given["project"] or "default")
-        sys.stdout.write(f"{run}\n")
-        sys.stdout.flush()
-        return 0 if given["detach"] else _Following(client, run).to_the_end()
+        if not given["detach"]:
+            return _Following(client, run).to_the_end()
+        _tell(run)
+        return 0
+
+
+def _tell(run: str) -> None:
+    sys.stdout.write(f"{run}\n")
+    sys.stdout.flush()
 
 
 def _payload(words: tuple[str, ...], given: Mapping[str, Any]) -> Payload:
@@ -138,11 +144,12 @@ class _Following:
         self._known: dict[str, str] = {}
 
     def to_the_end(self) -> int:
-        """Show what changes until the run has ended; give the exit code."""
+        """Tell the run's name, show what changes until it has ended; give the exit code."""
         from tiphys.client.launch import follow  # noqa: PLC0415
 
         before = signal.signal(signal.SIGINT, self._interrupted)
         try:
+            _tell(self._run)  # From now on people may press Ctrl-C for it.
             status = follow(self._client, self._run, self._show)
         except KeyboardInterrupt:
             sys.stderr.write(f"{self._run} goes on: `tiphys watch {self._run[3:]}`\n")
