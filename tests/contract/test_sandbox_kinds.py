@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,12 @@ def _environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": paths, **more}
 
 
-def _look(data: Path, kind: str, uid: int) -> dict[str, Any]:
+def _look(data: Path, kind: str, uid: int, before: Sequence[str] = ()) -> dict[str, Any]:
     if uid and os.geteuid() != 0:
         pytest.skip("only root can become another user")
     os.chown(data, uid or -1, uid or -1)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.contract.as_nobody", str(data), str(uid)],
+        [*before, sys.executable, "-m", "tests.contract.as_nobody", str(data), str(uid)],
         env=_environment(TIPHYS_SANDBOX=kind),
         cwd=ROOT,
         capture_output=True,
@@ -82,6 +82,29 @@ def test_a_task_has_places_to_write_and_the_host_stays_as_it_is(
     assert found["hidden"]["result"] == "0"
     everywhere = (*PLACES, f"/usr/lib/{NAME}", f"/etc/{NAME}")
     assert [place for place in everywhere if os.path.lexists(place)] == []
+
+
+def test_what_lies_below_a_folder_does_not_take_away_the_places_to_write(
+    data: Path,
+) -> None:
+    """An ordinary user cannot have an overlay of a folder with another file system below it."""
+    other = Path(tempfile.mkdtemp(prefix="tiphys-mounted-", dir="/var/tmp"))
+    mount = f"mount -t tmpfs none {other}"
+    try:
+        tried = subprocess.run(
+            ["unshare", "-m", "sh", "-c", mount], capture_output=True, check=False
+        )
+        if tried.returncode:
+            pytest.skip(f"nothing can be mounted here: {tried.stderr.decode()}")
+        before = ["unshare", "-m", "sh", "-c", f'{mount} && exec "$0" "$@"']
+        found = _look(data, "overlay", NOBODY, before)
+    finally:
+        other.rmdir()
+
+    assert found["private"]["result"].split() == list(PLACES[:4])
+    assert found["output"]["values"] == ["made"]
+    assert found["volume"]["result"] == "v"
+    assert [place for place in PLACES if os.path.lexists(place)] == []
 
 
 def _run_without_rights(folder: Path, before: str) -> subprocess.CompletedProcess[str]:

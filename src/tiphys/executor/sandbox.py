@@ -13,7 +13,8 @@ The view is an overlay of ``/`` whose writes land in ``PLACE/upper``; ``/proc``,
 Without overlays (``kind`` is ``read-only``) the folders of ``/`` are the host's, read-only; new
 entries of ``/``, ``/tmp`` and ``/var/tmp`` land in the upper layer, and so does what is written to
 the folders that are opened for a container (``opening``). An ordinary user has one overlay for each
-folder of ``/``, where the kernel allows it, and openings for what belongs to others.
+folder of ``/``, where the kernel allows it (not with another file system below), and openings for
+what belongs to others.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class Sandbox:
 
     def __init__(self, hidden: Path, kind: str = KINDS[0]) -> None:
         self.kind = kind
+        self._as_is: set[str] = set()
+        """Folders of / that are the host's, read-only, although others are copied on write."""
         self._hidden = {str(hidden)}
         if is_rootless():
             linux.become_root_of_own_namespace()
@@ -137,7 +140,8 @@ class Sandbox:
         openings: list[Opening] = []
         try:
             for folder in folders_to_open(wanted):
-                if not (layered and os.access(folder, os.W_OK)):
+                is_copied = layered and _top(folder) not in self._as_is
+                if not (is_copied and os.access(folder, os.W_OK)):
                     openings.append(prepare(folder, upper))
         except OSError:
             for opening in openings:
@@ -176,9 +180,10 @@ class Sandbox:
         if self._rootless or not layered:
             linux.mount("upper", "merged", None, linux.MS_BIND)
             entries = sorted(os.scandir("/"), key=lambda entry: entry.name)
-            copied = [_show(entry, layered=layered) for entry in entries]
-            if layered and not any(copied):
+            copied = {entry.path for entry in entries if _show(entry, layered=layered)}
+            if layered and not copied:
                 raise OSError(errno.EOPNOTSUPP, "no folder of / can be copied on write", "overlay")
+            self._as_is = {entry.path for entry in entries} - copied
         else:
             # Volatile: without it every unmount flushes the whole file system upper is on.
             options = "lowerdir=/,upperdir=upper,workdir=work,volatile"
@@ -188,7 +193,7 @@ class Sandbox:
         for number, (path, kind) in enumerate(self._others):
             more = ",userxattr" if self._rootless else ""
             _carry_over(number, path, kind if layered else "", more)
-        if not layered and os.path.isdir("/var/tmp"):
+        if "/var" in self._as_is and os.path.isdir("/var/tmp"):
             linux.mount("upper/var/tmp", "merged/var/tmp", None, linux.MS_BIND)
 
     def _furnish(self) -> None:
@@ -290,6 +295,11 @@ def _carry_over(number: int, path: str, kind: str, more: str) -> None:
         return  # In a folder that is closed to us, and so to every task.
     with suppress(FileNotFoundError):
         linux.make_read_only(target)
+
+
+def _top(folder: str) -> str:
+    """Give the folder of / that ``folder`` is in."""
+    return "/" + folder.split("/")[1]
 
 
 def _attach(mount: Mount, source: int) -> None:
