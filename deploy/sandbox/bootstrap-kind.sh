@@ -1,10 +1,12 @@
 #!/bin/sh
-# A sandbox on Docker: kind with Argo Workflows, Volcano, Kueue, queues, Tiphys and a sample job.
+# A sandbox on Docker: kind with Argo Workflows, Volcano, Kueue, queues, Tiphys and sample jobs.
 #
-#     deploy/sandbox/bootstrap-kind.sh up        # about five minutes; can be called again
+#     deploy/sandbox/bootstrap-kind.sh up        # some minutes; can be called again
 #     deploy/sandbox/bootstrap-kind.sh down
 #
-# Needs docker, kind, kubectl and helm. Versions and names can be changed by variables, below.
+# Needs docker, kind, kubectl and helm, and Node where the web pages are not built yet. Versions and
+# names can be changed by variables, below. Workflows run in the namespace that is their project:
+# here in "default", away from Tiphys' own with the admin's token.
 set -eu
 
 CLUSTER=${CLUSTER:-tiphys}
@@ -13,6 +15,7 @@ ARGO=${ARGO:-v4.0.2}
 VOLCANO=${VOLCANO:-v1.14.1}
 KUEUE=${KUEUE:-v0.16.2}
 NAMESPACE=${NAMESPACE:-tiphys}
+WORKFLOWS=${WORKFLOWS:-default}
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 
@@ -29,7 +32,19 @@ need() {
 
 k() { kubectl --context "kind-$CLUSTER" "$@"; }
 
-ready() { k -n "$1" wait --for=condition=Available deployment --all --timeout=300s; }
+ready() { k -n "$1" rollout status deployment --timeout=300s; }
+
+namespace() { k get namespace "$1" >/dev/null 2>&1 || k create namespace "$1"; }
+
+# A webhook may answer a moment later than its Deployment is called available.
+again() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11; do
+        if "$@"; then return; fi
+        say "not yet; once more in five seconds"
+        sleep 5
+    done
+    "$@"
+}
 
 cluster() {
     if kind get clusters 2>/dev/null | grep -qx "$CLUSTER"; then
@@ -42,9 +57,12 @@ cluster() {
 
 argo() {
     say "Argo Workflows $ARGO"
-    k create namespace argo --dry-run=client -o yaml | k apply -f -
+    namespace argo
     k apply --server-side -n argo -f \
-        "https://github.com/argoproj/argo-workflows/releases/download/$ARGO/quick-start-minimal.yaml"
+        "https://github.com/argoproj/argo-workflows/releases/download/$ARGO/install.yaml"
+    # The account that the chart makes where workflows run.
+    k -n argo patch configmap workflow-controller-configmap --type merge \
+        -p '{"data": {"workflowDefaults": "spec: {serviceAccountName: argo-workflow}\n"}}'
     ready argo
 }
 
@@ -53,7 +71,7 @@ volcano() {
     k apply --server-side -f \
         "https://raw.githubusercontent.com/volcano-sh/volcano/$VOLCANO/installer/volcano-development.yaml"
     ready volcano-system
-    k apply -f "$root/deploy/queues.yaml"
+    again k apply -f "$root/deploy/queues.yaml"
 }
 
 kueue() {
@@ -61,23 +79,38 @@ kueue() {
     k apply --server-side -f \
         "https://github.com/kubernetes-sigs/kueue/releases/download/$KUEUE/manifests.yaml"
     ready kueue-system
+    namespace "$WORKFLOWS"
+    again k apply -n "$WORKFLOWS" -f "$root/deploy/kueue-queues.yaml"
 }
 
-tiphys() {
-    say "Tiphys, from this folder"
+# The tag is the image's own name: what has changed is a new pod, what has not is left alone.
+image() {
+    say "an image of this folder"
     if [ ! -f "$root/src/tiphys/api/static/index.html" ]; then
         "$root/scripts/ui"
     fi
     docker build -t tiphys:sandbox -f "$root/deploy/Containerfile" "$root"
-    kind load docker-image tiphys:sandbox --name "$CLUSTER"
-    helm --kube-context "kind-$CLUSTER" upgrade --install tiphys "$root/deploy/helm/tiphys" \
-        --namespace "$NAMESPACE" --create-namespace --set image.tag=sandbox --wait --timeout 300s
+    tag=$(docker image inspect --format '{{.Id}}' tiphys:sandbox | sed 's/^sha256://' | cut -c 1-12)
+    docker tag tiphys:sandbox "tiphys:$tag"
+    kind load docker-image "tiphys:$tag" --name "$CLUSTER"
 }
 
+tiphys() {
+    say "Tiphys"
+    helm --kube-context "kind-$CLUSTER" upgrade --install tiphys "$root/deploy/helm/tiphys" \
+        --namespace "$NAMESPACE" --create-namespace --set-string "image.tag=$tag" \
+        --set "workflowNamespaces={$WORKFLOWS}" --set manageQueues=true \
+        --set config.scheduler.volcano.enabled=true \
+        --wait --timeout 300s
+    say "Tiphys' controller for Kueue"
+    sed "s|image: tiphys:latest|image: tiphys:$tag|" "$root/deploy/kueue.yaml" | k apply -f -
+    ready tiphys-kueue
+}
+
+# One pod; more words are for `tiphys submit`.
 sample() {
-    say "a sample job: one pod through k8s-native"
-    k -n "$NAMESPACE" exec -i statefulset/tiphys -- \
-        tiphys submit --scheduler k8s-native --wait - <<'YAML'
+    say "a sample job: $*"
+    name=$(in_tiphys submit --wait -o name -n "$WORKFLOWS" "$@" - <<'YAML'
 apiVersion: argoproj.io/v1alpha1
 kind: Workflow
 metadata:
@@ -90,7 +123,14 @@ spec:
         image: busybox:stable-musl
         command: [echo, "hello from the cluster"]
 YAML
+    ) || {
+        in_tiphys get -n "$WORKFLOWS" "$name" </dev/null
+        exit 1
+    }
+    in_tiphys logs -n "$WORKFLOWS" "$name" </dev/null
 }
+
+in_tiphys() { k -n "$NAMESPACE" exec -i statefulset/tiphys -- tiphys "$@"; }
 
 up() {
     need docker kind kubectl helm
@@ -98,8 +138,12 @@ up() {
     argo
     volcano
     kueue
+    image
     tiphys
-    sample
+    sample --scheduler k8s-native
+    sample --scheduler volcano
+    sample --scheduler argo-default
+    sample --scheduler kueue -l kueue.x-k8s.io/queue-name=batch
     say "done: kubectl --context kind-$CLUSTER -n $NAMESPACE port-forward svc/tiphys 2746"
 }
 

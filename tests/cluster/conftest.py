@@ -14,9 +14,10 @@ import pytest
 from tests.cluster.deck import Deck
 from tests.cluster.dock import Dock
 from tests.cluster.helm import Helm
-from tests.cluster.rig.build import MissingError
+from tests.cluster.rig.build import MissingError, build
 from tests.cluster.rig.cluster import Cluster, Wish
 from tests.cluster.rig.daemon import Daemons
+from tests.cluster.rig.parts import HELM
 from tests.cluster.rig.plane import ControlPlane
 
 # The first test may have to wait until everything is built.
@@ -167,3 +168,13 @@ def helm(cluster: ControlPlane, tmp_path: Path) -> Iterator[Helm]:
     with Helm(tmp_path, cluster, namespace) as helm:
         yield helm
     cluster.api.call("DELETE", f"/api/v1/namespaces/{namespace}")
+
+
+@pytest.fixture(scope="session")
+def helm_program(cluster: ControlPlane) -> Path:
+    """Give the program ``helm``, which is another one than the above."""
+    try:
+        build(HELM)
+    except MissingError as error:
+        pytest.skip(str(error))
+    return HELM.program("helm")

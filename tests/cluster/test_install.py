@@ -11,26 +11,16 @@ import pytest
 import yaml
 
 from tests.cluster.helm import Helm
-from tests.cluster.rig.build import MissingError, build
-from tests.cluster.rig.parts import HELM, KUBERNETES
+from tests.cluster.rig.parts import KUBERNETES
 from tests.cluster.rig.plane import ControlPlane
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 EVERYTHING = (
     "policy.enabled=true,policy.requireLimits={cpu,memory},monitoring.enabled=true,"
     "monitoring.volcano=true,monitoring.dashboards=true,allowedHosts={tiphys.example.org},"
-    "storage.className=fast,imagePullSecrets[0].name=pull,nodeSelector.disk=ssd"
+    "storage.className=fast,manageQueues=true,imagePullSecrets[0].name=pull,nodeSelector.disk=ssd"
 )
 OPERATOR = "monitoring.coreos.com/v1"
-
-
-@pytest.fixture(scope="module")
-def helm_program(cluster: ControlPlane) -> Path:
-    try:
-        build(HELM)
-    except MissingError as error:
-        pytest.skip(str(error))
-    return HELM.program("helm")
 
 
 def rendered(program: Path, namespace: str, values: str = "") -> list[Any]:
@@ -73,6 +63,7 @@ def test_a_release_with_everything_set_is_taken(
     kinds = list(would_take(cluster, own))
 
     assert kinds.count("ValidatingAdmissionPolicy") == 2
+    assert kinds.count("ClusterRoleBinding") == 1
     monitors = [thing for thing in things if thing["apiVersion"] == OPERATOR]
     assert {thing["metadata"]["namespace"] for thing in monitors} == {
         helm.namespace,
@@ -87,3 +78,14 @@ def test_the_plain_manifests_are_taken(helm: Helm, cluster: ControlPlane, name: 
         thing["metadata"]["namespace"] = helm.namespace
 
     assert list(would_take(cluster, things))
+
+
+def test_the_queues_for_kueue_are_taken(helm: Helm, kueue: ControlPlane) -> None:
+    things = list(yaml.safe_load_all((DEPLOY / "kueue-queues.yaml").read_text()))
+    for thing in things:
+        if thing["kind"] == "LocalQueue":
+            thing["metadata"]["namespace"] = helm.namespace
+
+    kinds = list(would_take(kueue, things))
+
+    assert kinds.count("ClusterQueue") == kinds.count("LocalQueue") == 3

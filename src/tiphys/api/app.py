@@ -107,7 +107,9 @@ def _add_handlers(app: FastAPI) -> None:
         assert isinstance(error, TiphysError)
         response = problem_response(error, request.scope[REQUEST_ID], request.url.path)
         if response.status_code >= 500:
-            log.error("%s %s", request.scope[REQUEST_ID], error, exc_info=error)
+            # Of what is known to be away, the words are enough.
+            why = error if response.status_code == 500 else None
+            log.error("%s %s", request.scope[REQUEST_ID], error, exc_info=why)
         return response
 
     async def unread(request: Request, error: Exception) -> Response:

@@ -40,19 +40,24 @@ class Recipe:
     texts: Mapping[str, str]
     command: tuple[str, ...] = ("sh",)
     entrypoint: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
 
 
 def bring_images(node: Node, home: Path, *, argo: bool = False) -> None:
     """Make the images that are missing and hand them to containerd."""
-    recipes = [_pause(), _busybox(), _python(), _argosay(), _cowsay(), _bare()]
+    recipes = [_pause(), _busybox(), python(), _argosay(), _cowsay(), _bare()]
     if argo:
         recipes.append(_argoexec())
     for recipe in recipes:
-        path = home / "image.tar"
-        write_archive(path, recipe)
-        if node.ctr("images", "import", str(path)):
-            raise MissingError(f"containerd does not take the image {recipe.names[0]}")
-        path.unlink()
+        bring(node, home / "image.tar", recipe)
+
+
+def bring(node: Node, path: Path, recipe: Recipe) -> None:
+    """Make one image, by way of a file, and hand it to containerd."""
+    write_archive(path, recipe)
+    if node.ctr("images", "import", str(path)):
+        raise MissingError(f"containerd does not take the image {recipe.names[0]}")
+    path.unlink()
 
 
 def _busybox_files() -> tuple[dict[str, Path], dict[str, str]]:
@@ -118,7 +123,7 @@ def _bash() -> dict[str, Path]:
     program = shutil.which("bash", path=PATH)
     if program is None:
         return {}
-    return {"bin/bash": Path(program), **_libraries([Path(program)])}
+    return {"bin/bash": Path(program), **libraries([Path(program)])}
 
 
 def _cowsay() -> Recipe:
@@ -135,7 +140,7 @@ def _argoexec() -> Recipe:
     return Recipe((ARGOEXEC,), files, links, _accounts(), (), ("argoexec",))
 
 
-def _python() -> Recipe:
+def python() -> Recipe:
     """This machine's Python, its standard library and the shared libraries of both."""
     files, links = _busybox_files()
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -148,13 +153,13 @@ def _python() -> Recipe:
         if path.is_file() and not skipped.intersection(inside.parts):
             found[f"usr/local/lib/{version}/{inside}"] = path
     extensions = [path for path in found.values() if path.suffix == ".so"]
-    found |= _libraries([program, *extensions])
+    found |= libraries([program, *extensions])
     links |= {f"usr/local/bin/{name}": version for name in ("python", "python3")}
     links |= {"usr/bin/python3": f"/usr/local/bin/{version}"}
     return Recipe(PYTHON_NAMES, {**files, **found}, links, _accounts(), ("python3",))
 
 
-def _libraries(programs: Iterable[Path]) -> dict[str, Path]:
+def libraries(programs: Iterable[Path]) -> dict[str, Path]:
     """Find what the dynamic loader would load, by asking it."""
     found: dict[str, Path] = {}
     asked = subprocess.run(
@@ -179,7 +184,10 @@ def write_archive(path: Path, recipe: Recipe) -> None:
         "architecture": "arm64" if sysconfig.get_platform().endswith("aarch64") else "amd64",
         "os": "linux",
         "config": {
-            "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+            "Env": [
+                "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                *recipe.environment,
+            ],
             "Cmd": list(recipe.command),
             "Entrypoint": list(recipe.entrypoint),
         },

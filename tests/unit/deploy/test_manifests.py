@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tiphys.config import Config
+from tiphys.scheduling.kueue_manifest import FLAVOR
 from tiphys.spec.shape import fields_of
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
@@ -26,6 +27,12 @@ def read(path: Path) -> list[Any]:
 def test_the_chart_grants_what_the_plain_manifests_grant() -> None:
     for name in ("tiphys", "argo-workflow"):
         assert read(CHART / f"rules/{name}.yaml") == [_role(name)["rules"]], name
+
+
+def test_the_chart_grants_for_queues_what_the_plain_manifest_grants() -> None:
+    (role, _) = read(DEPLOY / "kubernetes/rbac-queues.yaml")
+
+    assert read(CHART / "rules/queues.yaml") == [role["rules"]]
 
 
 def _role(name: str) -> Any:
@@ -54,6 +61,32 @@ def test_the_settings_of_the_manifests_are_settings() -> None:
     known = set(fields_of(Config))
     assert set(plain) <= known
     assert set(values["config"]) <= known
+
+
+def test_kubernetes_does_not_set_the_port_of_the_server() -> None:
+    (*_, plain) = read(DEPLOY / "kubernetes/server.yaml")
+
+    # A Service named tiphys would become TIPHYS_PORT=tcp://10.… in every pod beside it.
+    assert plain["spec"]["template"]["spec"]["enableServiceLinks"] is False
+    assert "enableServiceLinks: false" in (CHART / "templates/server.yaml").read_text()
+
+
+def test_queues_for_kueue_have_the_names_of_the_presets() -> None:
+    kueue, volcano = read(DEPLOY / "kueue-queues.yaml"), read(DEPLOY / "queues.yaml")
+
+    presets = _names(volcano, "Queue")
+    assert presets == _names(kueue, "ClusterQueue") == _names(kueue, "LocalQueue")
+    flavors = {
+        flavor["name"]
+        for thing in kueue
+        for group in thing.get("spec", {}).get("resourceGroups", ())
+        for flavor in group["flavors"]
+    }
+    assert flavors == set(_names(kueue, "ResourceFlavor")) == {FLAVOR}
+
+
+def _names(things: list[Any], kind: str) -> list[str]:
+    return [thing["metadata"]["name"] for thing in things if thing["kind"] == kind]
 
 
 def test_dashboards_are_read_and_lie_without_overlapping() -> None:
