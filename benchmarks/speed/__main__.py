@@ -77,8 +77,10 @@ def run_interleaved(peers: list[Peer], record: Record, given: argparse.Namespace
     failed: set[tuple[str, str]] = set()
     try:
         for number in range(given.rounds):
+            # Turned, so that nobody always comes after the largest.
+            first = number * len(found) // given.rounds
             for name in given.cases.split(","):
-                for peer in found:
+                for peer in (*found[first:], *found[:first]):
                     form = peer.form_of(CASES[name])
                     if form is None or (peer.name, name) in failed:
                         continue
@@ -106,6 +108,7 @@ def find(peer: Peer, record: Record) -> bool:
 
 def one(peer: Peer, case: Case, limit: float) -> Result:
     """Run a case once, in an empty folder."""
+    os.sync()  # What the one before has left to be written is not this one's to wait for.
     # Beside the data of Tiphys and not in memory: durable means on the disk.
     with tempfile.TemporaryDirectory(dir=cache(), ignore_cleanup_errors=True) as folder:
         command = peer.command(case, Path(folder))

@@ -16,6 +16,7 @@ import ctypes
 import json
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -128,17 +129,26 @@ def watch(limit: float, words: list[str]) -> dict[str, object]:
     command = subprocess.Popen(words, start_new_session=True)
     memory.start()
     try:
-        code = command.wait(timeout=limit)
-    except subprocess.TimeoutExpired:
-        return {"why": f"not done after {limit:g} s"}
+        ended = ends_within(command.pid, limit)
     finally:
         seconds = time.perf_counter() - begun
         memory.stop()
         reap(LINGER if command.poll() is not None else 0)
-    if code:
-        return {"why": f"exit code {code}"}
+    if not ended:
+        return {"why": f"not done after {limit:g} s"}
+    if command.returncode:
+        return {"why": f"exit code {command.returncode}"}
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"seconds": seconds, "cpu": used.ru_utime + used.ru_stime, "memory": memory.most}
+
+
+def ends_within(pid: int, seconds: float) -> bool:
+    """Wait for a child's end; ``subprocess`` would look only every 50 ms where there is a limit."""
+    process = os.pidfd_open(pid)
+    try:
+        return bool(select.select([process], [], [], seconds)[0])
+    finally:
+        os.close(process)
 
 
 class Memory:

@@ -23,8 +23,8 @@ HEAD = """# How fast Tiphys is
 Written by `make bench` on {day}: {cores} cores, {memory:.0f} GiB of memory, Python {python}, \
 {rounds}.{load}
 Everything ran on this one machine, interleaved: each round runs every peer once before the next
-begins. Times of other machines, and of other days on this one, mean nothing beside these; ratios
-do. A task is one `/bin/true`; at most 8 run at once.
+begins, in another order. Times of other machines, and of other days on this one, mean nothing
+beside these; ratios do. A task is one `/bin/true`; at most 8 run at once.
 
 - **tasks/s** is the median of the rounds over the whole command, start-up included, as a person
   waits for it. ¹: the peer needs a server; the server's own start and end are left out (but for
