@@ -162,6 +162,8 @@ class GangChanged(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     news: bool = True
     """Whether more than the wording has changed."""
     made_at: float | None = None
+    began_at: float | None = None
+    """When a node took its first pod; Volcano says so a second later, or never of a short one."""
     members: tuple[AttemptId, ...] = ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -142,6 +142,39 @@ def test_a_group_that_a_new_list_lacks_is_told_as_gone() -> None:
         ("", "Running", "gold"),
         ("Running", GANG_GONE, "gold"),
     ]
+
+
+def test_a_group_is_told_with_the_time_when_its_first_pod_came_to_a_node() -> None:
+    told: list[RuntimeEvent] = []
+    lists = [listed(a_thing("g", status={"phase": "Inqueue"})), listed()]
+    gangs: list[Gangs] = []
+
+    def of_group(name: str, at: str) -> Json:
+        return {
+            "metadata": {"name": "p", "annotations": {"scheduling.k8s.io/group-name": name}},
+            "status": {"startTime": at} if at else {},
+        }
+
+    def take(changes: Sequence[RuntimeEvent]) -> None:
+        told.extend(changes)
+        for name, at in (("g", ""), ("g", "1970-01-01T00:00:09Z"), ("g", "1970-01-01T00:00:07Z")):
+            gangs[0].take_pod("n", of_group(name, at))
+        gangs[0].take_pod("n", of_group("another", "1970-01-01T00:00:01Z"))
+
+    def answer(_method: str, path: str) -> Told:
+        if "watch=true" in path:
+            return events(EXPIRED) if lists else events()
+        return lists.pop(0)
+
+    def watch(client: Client, spawn: Any) -> None:
+        gangs.append(Gangs(client, "", take, spawn, lambda *_: []))
+        gangs[0].watch("n")
+
+    with answering(answer) as server:
+        following(server, watch, lambda: len(told) == 2)
+
+    found = [each for each in told if isinstance(each, GangChanged)]
+    assert [(each.phase, each.began_at) for each in found] == [("Inqueue", None), (GANG_GONE, 7.0)]
 
 
 # --- orders ---------------------------------------------------------------------------------

@@ -226,6 +226,8 @@ class VolcanoDispatcher:
             crew = entry.crews.get(step) if entry.namespace == namespace else None
             if crew is not None and crew.job is not None and is_of(pod, crew.job):
                 crew.take_pod(pod, gone=gone)
+                if self._gangs is not None:
+                    self._gangs.take_pod(namespace, pod)
                 self._show(entry, step)
                 self._look(entry)
 

@@ -313,6 +313,8 @@ class KubernetesRuntime:
             attempt.pods.pop(pod["metadata"]["name"], None)
         else:
             attempt.pods[pod["metadata"]["name"]] = pod
+        if self._gangs is not None:
+            self._gangs.take_pod(namespace, pod)
         self._look(attempt)
 
     def _look(self, attempt: PodAttempt) -> None:

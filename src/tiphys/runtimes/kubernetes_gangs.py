@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from tiphys.errors import ClusterError
@@ -19,7 +18,8 @@ from tiphys.kube.client import FOREVER, Client
 from tiphys.kube.remark import going_on
 from tiphys.kube.watch import Changed, Gone, Listed, watch
 from tiphys.ports import GANG_GONE, AttemptId, GangChanged, Sink, Task
-from tiphys.runtimes.kubernetes_gang import Gang, groups_path
+from tiphys.runtimes.kubernetes_gang import GROUP_NAME, Gang, groups_path
+from tiphys.runtimes.kubernetes_pod import seconds
 
 Json = dict[str, Any]
 _UNSCHEDULABLE = "Unschedulable"
@@ -64,6 +64,8 @@ class Gangs:
         self._sink, self._spawn, self._members = sink, spawn, members
         self._watched: set[str] = set()
         self._seen: dict[tuple[str, str], tuple[Look, Json]] = {}
+        self._began: dict[tuple[str, str], float] = {}
+        """When a node took the first pod of a group that is there."""
 
     async def ensure(self, namespace: str, gang: Gang, task: Task, labels: dict[str, str]) -> None:
         """Make a group unless it is there, and watch those of its namespace."""
@@ -85,6 +87,13 @@ class Gangs:
         if namespace not in self._watched:
             self._watched.add(namespace)
             self._spawn(self._follow(namespace))
+
+    def take_pod(self, namespace: str, pod: Json) -> None:
+        """Note when the first pod of a group came to a node."""
+        key = (namespace, (pod["metadata"].get("annotations") or {}).get(GROUP_NAME, ""))
+        at = seconds((pod.get("status") or {}).get("startTime"))
+        if at is not None and key in self._seen:
+            self._began[key] = min(at, self._began.get(key, at))
 
     async def _follow(self, namespace: str) -> None:
         try:
@@ -118,9 +127,11 @@ class Gangs:
             self._tell(namespace, group, before, look)
 
     def _gone(self, namespace: str, group: Json) -> None:
-        before = self._seen.pop((namespace, group["metadata"]["name"]), None)
+        key = (namespace, group["metadata"]["name"])
+        before = self._seen.pop(key, None)
         if before is not None:
             self._tell(namespace, group, before[0], Look(GANG_GONE))
+            self._began.pop(key, None)
 
     def _tell(self, namespace: str, group: Json, before: Look, look: Look) -> None:
         meta, spec = group["metadata"], group.get("spec") or {}
@@ -138,11 +149,8 @@ class Gangs:
             phase=look.phase,
             why=look.message,
             news=(before.phase, before.reason) != (look.phase, look.reason),
-            made_at=_seconds(meta.get("creationTimestamp")),
+            made_at=seconds(meta.get("creationTimestamp")),
+            began_at=self._began.get((namespace, meta["name"])),
             members=tuple(members),
         )
         self._sink([change])
-
-
-def _seconds(text: str | None) -> float | None:
-    return datetime.fromisoformat(text).timestamp() if text else None

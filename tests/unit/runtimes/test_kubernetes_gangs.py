@@ -62,6 +62,18 @@ def test_a_group_is_counted_where_it_stands_and_its_wait_once() -> None:
     assert not any(line.startswith("volcano_pod_groups{") for line in metrics.lines())
 
 
+def test_the_wait_of_a_group_that_was_over_before_volcano_said_that_it_ran_is_counted() -> None:
+    metrics = GangMetrics()
+    inqueue = msgspec.structs.replace(CHANGE, phase="Inqueue")
+    gone = msgspec.structs.replace(CHANGE, was="Inqueue", phase=GANG_GONE)
+
+    ran = [metrics.take(inqueue), metrics.take(msgspec.structs.replace(gone, began_at=101.0))]
+    never_ran = [metrics.take(inqueue), metrics.take(gone)]
+
+    assert ran == [None, 1.0]
+    assert never_ran == [None, None]
+
+
 def test_only_news_is_put_on_record() -> None:
     waits = Waits()
 
