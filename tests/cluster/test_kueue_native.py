@@ -14,6 +14,7 @@ from tests.cluster.dock import GPU, Dock, Json, layers
 from tests.cluster.helm import Helm
 from tiphys.kueue import label
 from tiphys.kueue.owner import Status, read_status, write_status
+from tiphys.scheduling.admission import MAX_RESOURCES
 
 WAITS = "while [ ! -f /tmp/go ]; do sleep 1; done"
 
@@ -174,7 +175,7 @@ def test_a_workflow_of_our_engine_as_unit_waits_suspended_and_outlives_us(
 ) -> None:
     dock.queue({GPU: 1})
     dock.start()
-    needs = {label.MAX_RESOURCES: json.dumps({GPU: 2})}
+    needs = {MAX_RESOURCES: json.dumps({GPU: 2})}
     process = begin(helm, flow([2, 2], unit="workflow", notes=needs))
     dock.until(lambda: len(dock.workloads()) == 1, "its Workload")
     dock.until(lambda: helm.get("native")["spec"].get("suspend"), "its suspension")

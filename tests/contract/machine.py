@@ -22,7 +22,7 @@ from tiphys.runtimes.local import LocalRuntime
 from tiphys.spec import model
 
 E = TypeVar("E", bound=RuntimeEvent)
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 def shell(

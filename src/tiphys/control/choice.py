@@ -47,6 +47,7 @@ def choose(workflow: model.Workflow, settings: SchedulerSettings) -> tuple[model
         wanted, why = LOCAL, _WHY
     if wanted == KUEUE:
         labels[QUEUE] = _kueues(labels, annotations)
+        _check_whole(annotations)
     if wanted != LOCAL or named == LOCAL:  # Said is said: whoever submits it again means it, too.
         labels[SCHEDULER_LABEL] = wanted
     if (labels, annotations) == (meta.labels, meta.annotations):
@@ -64,6 +65,16 @@ def _kueues(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
             " k8s-native runs without"
         )
     return queue
+
+
+def _check_whole(annotations: Mapping[str, str]) -> None:
+    """Refuse a workflow as one unit that does not say what it needs: it could only be held."""
+    from tiphys.kueue.layer import Unit, unit_of  # noqa: PLC0415 - few hosts have a cluster
+    from tiphys.kueue.need import whole  # noqa: PLC0415 - few hosts have a cluster
+
+    owner = {"metadata": {"annotations": annotations}}
+    if unit_of(owner) is Unit.WORKFLOW:
+        whole(owner)
 
 
 def classed(

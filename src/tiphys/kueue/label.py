@@ -4,7 +4,6 @@ from __future__ import annotations
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 PRIORITY = "kueue.x-k8s.io/priority-class"
-MAX_RESOURCES = "kueue.k8s.io/max-resources"
 TOLERATION = "kueue.k8s.io/toleration"
 NODE_SELECTOR = "kueue.k8s.io/node-selector"
 

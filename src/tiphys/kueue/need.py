@@ -13,7 +13,7 @@ from tiphys.core.quantity import format_bytes, format_cpu
 from tiphys.errors import InvalidInputError
 from tiphys.kueue import label
 from tiphys.kueue.layer import Json
-from tiphys.scheduling.admission import max_resources
+from tiphys.scheduling.admission import MAX_RESOURCES, max_resources
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -23,7 +23,7 @@ def whole(owner: Json) -> list[Json]:
     notes = owner["metadata"].get("annotations") or {}
     most = max_resources(notes)
     if most is None:
-        raise InvalidInputError(f"a workflow as unit needs the annotation {label.MAX_RESOURCES}")
+        raise InvalidInputError(f"a workflow as unit needs the annotation {MAX_RESOURCES}")
     requests = {
         name: format_cpu(amount) if name == "cpu" else format_bytes(amount)
         for name, amount in most.items

@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tiphys.kueue import label
+from tiphys.scheduling.admission import MAX_RESOURCES
 
 Json = dict[str, Any]
 KEYS = (label.QUEUE, label.PRIORITY)
-NOTES = (label.UNIT, label.MAX_RESOURCES, label.TOLERATION, label.NODE_SELECTOR)
+NOTES = (label.UNIT, MAX_RESOURCES, label.TOLERATION, label.NODE_SELECTOR)
 STATUS, PACKED, HELD, SUSPEND, RELEASED = "status", "packed", "held", "suspend", "released"
 _LONGEST_NAME = 63
 _MOST = 256 * 1024

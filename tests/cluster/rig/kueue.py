@@ -27,6 +27,8 @@ _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 def start(plane: ControlPlane, daemons: Daemons) -> None:
     """Install the definitions, run the controller, then let the API server ask its webhooks."""
+    if daemons.is_running("kueue"):
+        return  # Its webhooks listen where they did.
     plane.api.apply_definitions(KUEUE.home / "manifests/config/components/crd/bases")
     for version in ("v1beta1", "v1beta2"):
         path = f"/apis/kueue.x-k8s.io/{version}/workloads"

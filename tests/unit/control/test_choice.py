@@ -81,6 +81,28 @@ def test_work_for_kueue_without_a_queue_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("annotations", "told"),
+    [
+        ({}, "needs the annotation kueue.k8s.io/max-resources"),
+        ({"kueue.k8s.io/max-resources": "cpu: much"}, "annotation kueue.k8s.io/max-resources"),
+        (
+            {"kueue.k8s.io/max-resources": "cpu: 1", "kueue.k8s.io/node-selector": "[a]"},
+            "annotation kueue.k8s.io/node-selector: expected labels",
+        ),
+    ],
+)
+def test_a_whole_workflow_for_kueue_that_does_not_say_what_it_needs_is_refused(
+    annotations: dict[str, str], told: str
+) -> None:
+    notes = {"tiphys.dev/kueue-unit": "workflow", **annotations}
+    meta = model.ObjectMeta(name="w", labels={QUEUE: "own"}, annotations=notes)
+    given = model.Workflow(metadata=meta, spec=model.WorkflowSpec())
+
+    with pytest.raises(InvalidInputError, match=told):
+        choose(given, SchedulerSettings(default="kueue"))
+
+
+@pytest.mark.parametrize(
     ("scheduler", "presets", "priority", "found"),
     [
         ("volcano", True, 100, "high"),

@@ -9,6 +9,7 @@ from tests.unit.kueue.flow import Flow
 
 from tiphys.kueue import label
 from tiphys.kueue.plan import Finish, HandBack, Make, Ready, Release, Reshape, Seat
+from tiphys.scheduling.admission import MAX_RESOURCES
 
 
 def layer(count: int) -> Flow:
@@ -275,7 +276,7 @@ def test_pods_whose_workload_was_deleted_are_queued_again() -> None:
 
 def test_a_workflow_as_unit_is_suspended_until_it_is_admitted() -> None:
     notes = {
-        label.MAX_RESOURCES: '{"cpu": "4"}',
+        MAX_RESOURCES: '{"cpu": "4"}',
         label.NODE_SELECTOR: '{"zone": "a"}',
         label.TOLERATION: '{"key": "gpu", "operator": "Exists"}',
     }
@@ -303,11 +304,11 @@ def test_a_workflow_as_unit_is_suspended_until_it_is_admitted() -> None:
     ("notes", "why"),
     [
         ({}, "needs the annotation"),
-        ({label.MAX_RESOURCES: "{cpu"}, "cannot be read"),
-        ({label.MAX_RESOURCES: "cpu=much"}, "is not an amount"),
-        ({label.MAX_RESOURCES: "cpu=4", label.NODE_SELECTOR: "[a"}, "cannot be read"),
-        ({label.MAX_RESOURCES: "cpu=4", label.NODE_SELECTOR: "a"}, "expected labels"),
-        ({label.MAX_RESOURCES: "cpu=4", label.TOLERATION: "a"}, "expected a toleration"),
+        ({MAX_RESOURCES: "{cpu"}, "cannot be read"),
+        ({MAX_RESOURCES: "cpu=much"}, "is not an amount"),
+        ({MAX_RESOURCES: "cpu=4", label.NODE_SELECTOR: "[a"}, "cannot be read"),
+        ({MAX_RESOURCES: "cpu=4", label.NODE_SELECTOR: "a"}, "expected labels"),
+        ({MAX_RESOURCES: "cpu=4", label.TOLERATION: "a"}, "expected a toleration"),
     ],
 )
 def test_a_workflow_as_unit_that_does_not_say_what_it_needs_is_not_let_in(
@@ -320,7 +321,7 @@ def test_a_workflow_as_unit_that_does_not_say_what_it_needs_is_not_let_in(
     assert (flow.owner["spec"]["suspend"], flow.workloads) == (True, {})
     assert why in flow.owner["metadata"]["annotations"][label.HELD]
     flow.owner["metadata"]["annotations"] |= {
-        label.MAX_RESOURCES: "cpu=500m,memory=2Gi,nvidia.com/gpu=1",
+        MAX_RESOURCES: "cpu=500m,memory=2Gi,nvidia.com/gpu=1",
         label.NODE_SELECTOR: "",
         label.TOLERATION: "[{key: gpu}, {key: spot}]",
     }
@@ -336,7 +337,7 @@ def test_a_workflow_as_unit_that_does_not_say_what_it_needs_is_not_let_in(
 
 
 def test_an_evicted_workflow_is_suspended_and_its_pods_run_again_later() -> None:
-    flow = Flow(unit="workflow", notes={label.MAX_RESOURCES: '{"cpu": "4"}'})
+    flow = Flow(unit="workflow", notes={MAX_RESOURCES: '{"cpu": "4"}'})
     flow.settle()
     flow.admit()
     flow.leaf("flow")

@@ -21,6 +21,7 @@ from tiphys.kueue.plan import Action, Change, End, Make, Release, Requeue, View,
 from tiphys.kueue.roster import Roster
 from tiphys.kueue.tiphys import TiphysEngine
 from tiphys.kueue.workload import Claim, write
+from tiphys.scheduling.admission import MAX_RESOURCES
 from tiphys.testing.flow import flow
 from tiphys.testing.harness import Harness, Outcome
 
@@ -35,7 +36,7 @@ class Group:
     def __init__(self, leaves: int, unit: str = "") -> None:
         name = owner_name("w", UID)
         labels = {label.QUEUE: "q", label.WORKFLOW_UID: UID}
-        notes = {label.UNIT: unit, label.MAX_RESOURCES: "cpu=1"} if unit else {}
+        notes = {label.UNIT: unit, MAX_RESOURCES: "cpu=1"} if unit else {}
         self.owner = write_owner(name, labels, notes)
         self.owner["metadata"] |= {"namespace": "n", "uid": "object"}
         self.leaves = {f"w-{n}": Live("w[0]", f"{UID}.{n}") for n in range(leaves)}
