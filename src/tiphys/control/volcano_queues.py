@@ -32,6 +32,8 @@ _COMMANDS = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands"
 _ACTIONS = {"Open": "OpenQueue", "Closed": "CloseQueue"}
 _ENOUGH = {"Open": ("Open",), "Closed": ("Closed", "Closing")}
 _LOOK = 0.2
+_AGAIN = 15
+"""Looks between two orders."""
 _PHASES = ("Pending", "Inqueue", "Running", "Unknown", "Completed")
 
 
@@ -111,12 +113,27 @@ class VolcanoQueues(QueueAccess):
         return await self.set_state(name, "Open" if state == "Open" else "Closed")
 
     async def set_state(self, name: str, state: str) -> Json:
-        """Have Volcano open or close a queue, and wait until it has."""
-        found = await self.get(name)
-        if _state(found) in _ENOUGH[state]:
-            return found
-        meta = found["metadata"]
-        owner = {"apiVersion": API, "kind": "Queue", "name": name, "uid": meta["uid"]}
+        """Have Volcano open or close a queue, and wait until it has.
+
+        It is asked again where it took the order and nothing came of it: another of its workers may
+        write over the new state the one that it had read before.
+        """
+        order = ""
+        for look in range(int(PATIENCE / _LOOK)):
+            found = await self.get(name)
+            if _state(found) in _ENOUGH[state]:
+                return found
+            try:
+                if not order or (look % _AGAIN == 0 and await self._is_taken(order)):
+                    order = await self._order(found, state)
+            except ClusterError as error:
+                raise self._told(error, name) from error
+            await asyncio.sleep(_LOOK)
+        raise ConflictError(f"Volcano has not made queue {name} {state.lower()}: is it running?")
+
+    async def _order(self, queue: Json, state: str) -> str:
+        name = queue["metadata"]["name"]
+        owner = {"apiVersion": API, "kind": "Queue", "name": name, "uid": queue["metadata"]["uid"]}
         command = {
             "apiVersion": "bus.volcano.sh/v1alpha1",
             "kind": "Command",
@@ -128,16 +145,18 @@ class VolcanoQueues(QueueAccess):
             "target": owner,
             "action": _ACTIONS[state],
         }
+        made = await self.client.create(_COMMANDS, command, patience=PATIENCE)
+        return str(made["metadata"]["name"])
+
+    async def _is_taken(self, order: str) -> bool:
+        """Whether Volcano has taken an order; no, where we may not look."""
         try:
-            await self.client.create(_COMMANDS, command, patience=PATIENCE)
+            await self.client.get(f"{_COMMANDS}/{order}", patience=PATIENCE)
         except ClusterError as error:
-            raise self._told(error, name) from error
-        for _ in range(int(PATIENCE / _LOOK)):
-            found = await self.get(name)
-            if _state(found) in _ENOUGH[state]:
-                return found
-            await asyncio.sleep(_LOOK)
-        raise ConflictError(f"Volcano has not made queue {name} {state.lower()}: is it running?")
+            if error.status not in (403, 404):
+                raise
+            return error.status == 404
+        return False
 
     async def remove(self, name: str) -> None:
         """Remove a queue that has neither work nor queues below it."""
