@@ -83,16 +83,20 @@ kueue() {
     again k apply -n "$WORKFLOWS" -f "$root/deploy/kueue-queues.yaml"
 }
 
-# The tag is the image's own name: what has changed is a new pod, what has not is left alone.
+# The tag is the image's own name: what has changed is a new pod, what has not is left alone. So the
+# image must not carry the time of its build, as an attestation does. Docker need not keep that tag:
+# after each change it would hold one more image.
 image() {
     say "an image of this folder"
     if [ ! -f "$root/src/tiphys/api/static/index.html" ]; then
         "$root/scripts/ui"
     fi
-    docker build -t tiphys:sandbox -f "$root/deploy/Containerfile" "$root"
+    BUILDX_NO_DEFAULT_ATTESTATIONS=1 \
+        docker build -t tiphys:sandbox -f "$root/deploy/Containerfile" "$root"
     tag=$(docker image inspect --format '{{.Id}}' tiphys:sandbox | sed 's/^sha256://' | cut -c 1-12)
     docker tag tiphys:sandbox "tiphys:$tag"
     kind load docker-image "tiphys:$tag" --name "$CLUSTER"
+    docker image rm "tiphys:$tag" >/dev/null
 }
 
 tiphys() {
@@ -145,6 +149,8 @@ up() {
     sample --scheduler argo-default
     sample --scheduler kueue -l kueue.x-k8s.io/queue-name=batch
     say "done: kubectl --context kind-$CLUSTER -n $NAMESPACE port-forward svc/tiphys 2746"
+    say "then http://127.0.0.1:2746 asks for this token: kubectl --context kind-$CLUSTER" \
+        "-n $NAMESPACE get secret tiphys-admin -o go-template='{{.data.token | base64decode}}'"
 }
 
 case ${1:-} in
