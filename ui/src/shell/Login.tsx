@@ -69,7 +69,8 @@ export function Login() {
               Sign in
             </Button>
             <Text size="xs" className="quiet">
-              On the server's machine: <Code>cat $TIPHYS_DATA_DIR/admin-token</Code>.{" "}
+              On the server's machine: <Code>cat $TIPHYS_DATA_DIR/admin-token</Code>; on Kubernetes:
+              the secret <Code>tiphys-admin</Code>.{" "}
               <Anchor href="/docs" size="xs" underline="always">
                 The API
               </Anchor>
