@@ -159,6 +159,33 @@ def test_an_interrupt_stops_the_workflow_and_runs_its_exit_handler(tiphys: Tiphy
     assert "stopping" in err
 
 
+def test_a_third_interrupt_leaves_a_workflow_whose_end_is_out_of_reach(tiphys: Tiphys) -> None:
+    place = {
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:9"}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    }
+    (tiphys.folder / "nowhere").write_text(json.dumps(place))
+    process = subprocess.Popen(
+        tiphys.arguments(
+            "run", "--scheduler", "k8s-native", "--name", "far", str(EXAMPLES / "hello.yaml")
+        ),
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**tiphys.environment, "KUBECONFIG": str(tiphys.folder / "nowhere")},
+        cwd=tiphys.folder,
+    )
+    assert process.stderr is not None
+    for told in ("far Running", "stopping", "terminating; once more leaves it"):
+        _read_until(process.stderr, told)
+        process.send_signal(signal.SIGINT)
+
+    _, err = process.communicate(timeout=60)
+
+    assert (process.returncode, "Traceback" in err) == (130, False)
+
+
 def _read_until(lines: Iterator[str], text: str) -> None:
     for line in lines:
         if text in line:

@@ -51,8 +51,8 @@ def command(files: tuple[str, ...], **given: Any) -> int:
     """Run the workflows in FILE… to their end. "-" reads from stdin.
 
     Templates, config maps and secrets of all files are loaded first. Ctrl-C stops (exit handlers
-    still run), a second one terminates. Exits with 0 when all succeeded, 1 when one failed, 2 when
-    the input cannot be used, 130 after an interrupt.
+    still run), a second one terminates, a third one leaves it to the next tiphys. Exits with 0 when
+    all succeeded, 1 when one failed, 2 when the input cannot be used, 130 after an interrupt.
     """
     form: str | None = given["output"]
     config = settings(given["config"], namespace=given["namespace"], isolation=given["runtime"])

@@ -36,6 +36,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 5.0
 """Seconds for which a host that does not answer is waited for."""
 AGAIN = 0.05
+_MOST = 2
+"""Interrupts that a workflow is told of."""
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -68,20 +70,20 @@ async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
     watcher = _Own(onlooker)
     async with hosting(order.options.data, order.config, order.library, watcher) as host:
         host.keep_secrets(order.library.secrets.values())
-        runs = [host.submit(each, order.library) for each in order.submissions]
-        watcher.uids.update(run.uid for run in runs)
-        if not order.config.store.url:
-            host.ledger.write_here()
-        return await _host(host, runs, watcher)
+        with _Interrupts(host.stop, watcher):
+            runs = [host.submit(each, order.library) for each in order.submissions]
+            watcher.uids.update(run.uid for run in runs)
+            if not order.config.store.url:
+                host.ledger.write_here()
+            return await _host(host, runs)
 
 
-async def _host(host: Host, runs: Sequence[Run], watcher: Watcher) -> list[Finished]:
+async def _host(host: Host, runs: Sequence[Run]) -> list[Finished]:
     door = Door(host.data, Desk(host, Service(host)).handlers())
     host.start()
     await door.open()
     try:
-        with _Interrupts(host.stop, watcher):
-            await host.until(runs)
+        await host.until(runs)
     finally:
         await door.close()
     return [
@@ -130,8 +132,9 @@ async def attend(
     own = _Own(watcher)
     own.uids.update(uids)
     async with hosting(data, config, Library(namespace=config.namespace), own) as host:
-        runs = [run for run in host.recover() if run.uid in own.uids]
-        await _host(host, runs, own)
+        with _Interrupts(host.stop, own):
+            runs = [run for run in host.recover() if run.uid in own.uids]
+            await _host(host, runs)
         return [_stored(host.store, uid) for uid in uids]
 
 
@@ -163,31 +166,38 @@ class _Own:
 
 
 class _Interrupts:
-    """Ctrl-C: once stops (exit handlers run), twice terminates."""
+    """Ctrl-C: once stops (exit handlers run), twice terminates, three times leaves it as it is."""
 
     def __init__(self, stop: Callable[[ev.Shutdown], None], watcher: Watcher) -> None:
         self._stop, self._watcher = stop, watcher
         self._count = 0
+        self._waiting: asyncio.Task[object] | None = None
 
     def __enter__(self) -> None:
         """Take the signals."""
+        self._waiting = asyncio.current_task()
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             with suppress(NotImplementedError, RuntimeError):
                 loop.add_signal_handler(number, self._interrupt)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Give the signals back."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             with suppress(NotImplementedError, RuntimeError):
                 loop.remove_signal_handler(number)
+        if self._count > _MOST and kind is asyncio.CancelledError:
+            raise KeyboardInterrupt
 
     def _interrupt(self) -> None:
         self._count += 1
         if self._count == 1:
-            self._watcher.note("stopping: exit handlers still run; once more to end at once")
+            self._watcher.note("stopping: exit handlers still run; once more to terminate")
             self._stop(ev.Shutdown.STOP)
-        else:
-            self._watcher.note("terminating")
+        elif self._count == _MOST:
+            self._watcher.note("terminating; once more leaves it to the next tiphys")
             self._stop(ev.Shutdown.TERMINATE)
+        elif self._waiting is not None:
+            # Its end may be out of reach: a cluster that does not answer.
+            self._waiting.cancel()
