@@ -178,6 +178,7 @@ def _check_deadline(run: Run, _: ev.Woken) -> None:
 def _stop(run: Run, event: ev.RunStopped) -> None:
     run.shutdown, run.suspended = event.strategy, False
     run.header_changed = True
+    run.dirty.update(run.parked)  # The pods of exit handlers that were held go on.
     if run.node_named(run.name) is None:
         finish(run, "Failed", f"Stopped with strategy '{event.strategy}'")
         return

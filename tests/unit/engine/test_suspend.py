@@ -209,6 +209,24 @@ def test_a_suspended_run_can_be_stopped() -> None:
     assert harness.started == ["wf[0].a"]
 
 
+def test_to_stop_a_suspended_run_lets_its_exit_handler_go_on() -> None:
+    """One that was taken up while it was suspended, its work being over."""
+    main = "- {name: main, container: {image: x, command: [x]}}"
+    harness = Harness(flow(main, spec="onExit: leaf")).start()
+    harness.send(ev.RunSuspended(at=harness.now))
+    harness.finish()
+    harness.take_up()
+    harness.finish()
+    assert harness.started == ["wf"]
+    assert harness.node("wf.onExit").phase is Phase.PENDING
+
+    harness.send(ev.RunStopped(at=harness.now, strategy=ev.Shutdown.STOP))
+    harness.finish()
+
+    assert harness.started == ["wf", "wf.onExit"]
+    assert harness.run.ended
+
+
 def test_a_pause_ends_with_its_run() -> None:
     harness = paused()
 
