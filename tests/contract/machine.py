@@ -22,6 +22,8 @@ from tiphys.runtimes.local import LocalRuntime
 from tiphys.spec import model
 
 E = TypeVar("E", bound=RuntimeEvent)
+UID = f"uid-{os.getpid()}"
+"""Of this process alone: an executor that is new ends whatever bears the ids of lost attempts."""
 PATIENCE = 180.0
 
 
@@ -147,10 +149,10 @@ class Machine:
         if self._image:
             template = engine_image.give_to(template, self._image)
         return Task(
-            id=f"uid.{self._number}",
+            id=f"{UID}.{self._number}",
             workflow="wf",
             namespace="default",
-            workflow_uid="uid",
+            workflow_uid=UID,
             node_id=f"wf-{self._number}",
             node_name=f"wf.n{self._number}",
             template=template,
