@@ -738,6 +738,14 @@ def test_an_attached_task_that_never_began_is_started(machine: Machine) -> None:
     assert end.outputs.result == "begun"
 
 
+def test_a_task_has_three_open_files(machine: Machine) -> None:
+    end = machine.run(shell("ls /proc/self/fd"))
+
+    assert end.outputs is not None
+    # The fourth is what ls reads.
+    assert end.outputs.result == "0\n1\n2\n3"
+
+
 def test_a_killed_executor_loses_the_task_and_leaves_no_process(machine: Machine) -> None:
     mark = f"55{os.getpid()}"
     task = machine.start(shell(f"echo up; setsid sleep {mark} & sleep {mark}"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -30,7 +29,7 @@ from tiphys.control.cluster_queue import ClusterQueues
 from tiphys.control.door import Handler
 from tiphys.control.flowchoice import DRIVEN, settle_controller
 from tiphys.control.garbage import Garbage
-from tiphys.control.leftover import Leftovers, clearing
+from tiphys.control.leftover import Leftovers, clearing, remove_files
 from tiphys.control.loop import Control
 from tiphys.control.planning import Planning
 from tiphys.control.queues import Queues
@@ -246,7 +245,7 @@ class Host:
         self._ledger.delete(row.uid)
         await self.control.settle()
         await self._ledger.sweep()
-        await asyncio.to_thread(shutil.rmtree, self.data / "attempts" / row.uid, ignore_errors=True)
+        await asyncio.to_thread(remove_files, self.data, [row.uid])
 
     def recover(self, uids: Sequence[str] | None = None) -> list[Run]:
         """Take up the workflows that an earlier process left unfinished (all, or those named)."""

@@ -8,7 +8,6 @@ keeps everything, as upstream keeps the Jobs of such a flow.
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -33,7 +32,9 @@ def goes(labels: Mapping[str, str], phase: str) -> bool:
 def remove_files(data: Path, uids: Iterable[str]) -> None:
     """Remove logs and folders of all attempts of some runs."""
     for uid in uids:
-        shutil.rmtree(data / "attempts" / uid, ignore_errors=True)
+        from shutil import rmtree  # noqa: PLC0415 - large, and most runs keep their files
+
+        rmtree(data / "attempts" / uid, ignore_errors=True)
 
 
 def clearing(uid: str, name: str, namespace: str, labels: Mapping[str, str]) -> Instruction | None:

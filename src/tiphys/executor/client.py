@@ -19,10 +19,11 @@ START_AGAIN = 3.0
 """Seconds after which another is started: the first found one at work, which then went away."""
 
 
-class _Connection(asyncio.Protocol):
+class _Connection(asyncio.BufferedProtocol):
     def __init__(self, client: ExecutorClient) -> None:
         self._client = client
         self._frames = protocol.Frames()
+        self._room = memoryview(bytearray(protocol.CHUNK))
         self.transport: asyncio.Transport | None = None
         self.answer: asyncio.Future[protocol.Welcome | protocol.Refused] = (
             asyncio.get_running_loop().create_future()
@@ -32,8 +33,13 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
-    def data_received(self, data: bytes) -> None:
-        for body in self._frames.feed(data):
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Say where to put what arrives."""
+        return self._room
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take what has arrived."""
+        for body in self._frames.feed(self._room[:nbytes]):
             reply = protocol.decode_reply(body)
             if isinstance(reply, protocol.Batch):
                 self._client.on_events(reply.events)

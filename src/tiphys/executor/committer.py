@@ -2,15 +2,15 @@
 
 The loop adds entries, log streams and what to do afterwards; while one sync runs the next batch
 gathers. Order inside a batch: logs first, then the entries, so that an ``Ended`` never
-promises a log that is not there. Callbacks run on the loop's thread, from ``collect``. What nobody
-waits for goes along with the next batch, or soon by itself.
+promises a log that is not there. Callbacks run on the loop's thread, from ``collect``, which calls
+``between`` after each but the last: together they may take long. What nobody waits for goes along
+with the next batch, or soon by itself.
 """
 
 from __future__ import annotations
 
 import os
 import queue
-import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from time import monotonic
@@ -19,6 +19,7 @@ import msgspec
 
 from tiphys.executor.journal import Entry, Journal, seal
 from tiphys.executor.stream import Stream
+from tiphys.executor.thread import start_thread
 
 Done = Callable[[OSError | None], None]
 TRY_AGAIN = 1.0
@@ -39,8 +40,9 @@ class _Batch(msgspec.Struct):
 class Committer:
     """Makes journal entries durable in batches."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, between: Callable[[], None] = lambda: None) -> None:
         self._journal = journal
+        self._between = between
         self._next = _Batch()
         self._owed_since = 0.0
         """Since when an entry waits that is to be durable and that nobody waits for; 0 for none."""
@@ -48,8 +50,7 @@ class Committer:
         self._work: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[_Batch] = queue.SimpleQueue()
         self.wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._thread = threading.Thread(target=self._run, name="committer", daemon=True)
-        self._thread.start()
+        self._thread = start_thread("committer", self._run)
 
     def add(self, entry: Entry, done: Done, logs: Iterable[Stream] = ()) -> None:
         """Make ``entry`` durable after ``logs``, finished here; then call ``done``."""
@@ -100,7 +101,9 @@ class Committer:
             self._running = False
             if batch.error is not None:
                 self._take_back(batch)
-            for done in batch.done:
+            for number, done in enumerate(batch.done):
+                if number:
+                    self._between()
                 done(batch.error)
         if not self._running and self._journal.wants_compaction:
             # On a full disk the old file goes on being used.

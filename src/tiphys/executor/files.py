@@ -6,6 +6,7 @@ programs take a high one for a reason to close that many files one by one.
 
 from __future__ import annotations
 
+import os
 import resource
 from contextlib import suppress
 
@@ -21,6 +22,14 @@ def raise_limit() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         _given = (soft, hard)
+
+
+def keep_to_ourselves() -> None:
+    """Have whatever this process was given closed in its children; what it opens is so anyway."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            with suppress(OSError):
+                os.set_inheritable(int(name), False)
 
 
 def give_usual_limit(pid: int) -> None:

@@ -2,7 +2,7 @@
 
 Most news go out at once. Two kinds may wait for a moment for others, which spares both sides most
 of their turns: that of a beginning, which of a short task travels with its end; and that of an end
-where ends come in flocks and enough other tasks run to keep the machine busy meanwhile.
+where ends come in flocks and other tasks run meanwhile.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from tiphys.executor.protocol import Ended, Event, Started
 
 BEGINNING_WAITS = 0.01
 """Seconds."""
-END_WAITS = 0.003
-CLOSE = 0.0015
+END_WAITS = 0.0015
+CLOSE = 0.004
 """Ends that are no further apart, in seconds, come in a flock."""
 FLOCK = 4
 """So many ends are enough to go."""
-BUSY = 3
-"""With fewer tasks than this still running somebody may be waiting for the next."""
 
 
 class News:
@@ -49,6 +47,11 @@ class News:
         elif not isinstance(event, Started):
             self._is_urgent = True
 
+    @property
+    def is_flock(self) -> bool:
+        """Whether there are enough ends to go."""
+        return self._ends >= FLOCK
+
     def patience(self, running: int) -> float | None:
         """Return for how many seconds they may wait while so many run; None without any."""
         if not self._events:
@@ -57,7 +60,7 @@ class News:
             return 0.0
         if not self._ends:
             return max(0.0, self._first_at + BEGINNING_WAITS - monotonic())
-        if not self._in_flock or self._ends >= FLOCK or running < BUSY:
+        if not running or not self._in_flock or self.is_flock:
             return 0.0
         return max(0.0, self._first_end_at + END_WAITS - monotonic())
 

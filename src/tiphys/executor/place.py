@@ -24,6 +24,11 @@ def identity(data: Path) -> str:
     return f"{status.st_dev:x}-{status.st_ino:x}"
 
 
+def place_of(folder: str, container: str) -> Path:
+    """Return where the files of a container's own root are kept for its attempt."""
+    return Path(folder, f"{container}.root")
+
+
 class Place:
     """The executor's part of one data directory."""
 

@@ -14,6 +14,8 @@ import msgspec
 
 VERSION = 2
 MAX_FRAME = 256 * 1024 * 1024
+CHUNK = 64 * 1024
+"""Bytes read at once; for much more the kernel would have to make room each time."""
 VIEW = "view:"
 PROGRESS_VARIABLE = "ARGO_PROGRESS_FILE"
 """Without a sandbox the executor says where; a container's own word goes before."""
@@ -231,7 +233,7 @@ class Frames:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def feed(self, data: bytes | memoryview) -> Iterator[bytes]:
         """Take bytes as they arrive; give each frame that is complete."""
         self._buffer += data
         start = 0

@@ -9,11 +9,11 @@ wake the thread for each.
 from __future__ import annotations
 
 import select
-import threading
 import time
 from contextlib import suppress
 
 from tiphys.executor.stream import MUCH, Stream
+from tiphys.executor.thread import start_thread
 
 PAUSE = 0.005
 
@@ -24,8 +24,7 @@ class Relay:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._streams: dict[int, Stream] = {}
-        self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
-        self._thread.start()
+        self._thread = start_thread("relay", self._run)
 
     def add(self, stream: Stream) -> None:
         """Begin to drain a stream."""

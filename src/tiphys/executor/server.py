@@ -33,7 +33,6 @@ from tiphys.executor.rooms import Rooms
 from tiphys.executor.slots import Slots
 from tiphys.executor.supervisor import Supervisor
 
-CHUNK = 256 * 1024
 FIRST_CLIENT = 5.0
 """Seconds for which a new executor waits at least."""
 
@@ -64,7 +63,7 @@ class Server:
         end_leftovers(self._journal, groups)
         # Before any thread: a process with threads cannot become root of its own namespace.
         self._sandbox, self._why = choose(place) if sandboxes else (None, "not wanted")
-        self._committer = Committer(self._journal)
+        self._committer = Committer(self._journal, self._between_starts)
         self._news = News()
         slots = Slots(self._sandbox, place.slots) if self._sandbox else None
         self.supervisor = Supervisor(
@@ -93,6 +92,7 @@ class Server:
         register(self._chld_read, selectors.EVENT_READ, self._signalled)
         register(self._committer.wake_fd, selectors.EVENT_READ, self._committer.collect)
         self.supervisor.record_lost()
+        self.supervisor.warm_up()
         while not self._ending:
             self._committer.kick()
             self._send_news()
@@ -174,7 +174,7 @@ class Server:
         if not mask & selectors.EVENT_READ or client.sock.fileno() < 0:
             return
         try:
-            data = client.sock.recv(CHUNK)
+            data = client.sock.recv(protocol.CHUNK)
             if not data:
                 self._drop(client)
                 return
@@ -244,6 +244,12 @@ class Server:
             self._clear_address()
             self._ending = True
 
+    def _between_starts(self) -> None:
+        """Let the server go on with what has ended while we still start what it sent before."""
+        self.supervisor.reap()
+        if self._news.is_flock:
+            self._send_news()
+
     def _send_news(self) -> None:
         if self._news.patience(self.supervisor.count) != 0.0:
             return
@@ -310,6 +316,7 @@ def serve(place: Place, linger: float, *, sandboxes: bool = True, listens: int =
         return 0
     linux.become_subreaper()
     files.raise_limit()
+    files.keep_to_ourselves()
     os.umask(0)
     sys.setswitchinterval(0.001)
     gc.freeze()  # What is there now stays to the end.

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import queue
 import select
-import threading
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -21,6 +20,7 @@ import msgspec
 
 from tiphys.executor.opening import remove_stubs
 from tiphys.executor.sandbox import SCRIPT, Sandbox
+from tiphys.executor.thread import start_thread
 from tiphys.executor.tree import clear_tree, remove_tree
 
 _STAGING = os.path.dirname(SCRIPT)
@@ -56,8 +56,7 @@ class Slots:
         self._work: queue.SimpleQueue[Slot | str | None] = queue.SimpleQueue()
         self._numbers = count()
         clear_tree(str(folder))
-        self._thread = threading.Thread(target=self._run, name="slots", daemon=True)
-        self._thread.start()
+        self._thread = start_thread("slots", self._run)
 
     def take(self) -> Slot:
         """Return a built slot with nothing in it."""

@@ -1,17 +1,21 @@
 """Start one process: in its own session, its output into pipes.
 
-``subprocess`` does the vfork and tells why an exec failed; nothing else of it is used, as the
-supervisor waits for every child itself. The words of the errors are those that Argo's users know.
+``posix_spawn`` takes half as long as ``subprocess``, which is here for what the former cannot: to
+become another user; and for probes. Folder and umask are set on our side for the time of a start:
+only the loop's thread may come here, and other threads use whole paths. A program is the first one
+on the path that may be run, as for Argo. The supervisor waits for every child itself. The words of
+the errors are those that Argo's users know.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from tiphys.executor import files
@@ -23,6 +27,9 @@ from tiphys.executor.sandbox import Sandbox
 View = tuple[int, Sequence[Opening]]
 """The namespace of a sandbox, and the folders that are opened in it for this container."""
 NO_VIEW: View = (-1, ())
+_UMASK = 0o022
+_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
+"""What Python ignores, and tasks do not."""
 
 
 class SpawnError(Exception):
@@ -32,11 +39,6 @@ class SpawnError(Exception):
 class _Child(subprocess.Popen[bytes]):
     def __del__(self, _maxsize: Any = None, _warn: Any = None) -> None:
         """Say nothing: the supervisor reaps the process, not this object."""
-
-
-def place_of(folder: str, container: str) -> Path:
-    """Return where the files of a container's own root are kept for its attempt."""
-    return Path(folder, f"{container}.root")
 
 
 def spawn(
@@ -73,7 +75,7 @@ def spawn_beside(
                 stderr=subprocess.DEVNULL,
                 env=run.env,
                 cwd=run.cwd or "/",
-                umask=0o022,
+                umask=_UMASK,
                 start_new_session=True,
             )
     except (OSError, ValueError) as error:
@@ -89,21 +91,63 @@ def _nothing() -> int:
 
 def _execute(run: ContainerRun, cwd: str, pipes: tuple[int, int], room: str) -> int:
     env = {PROGRESS_VARIABLE: progress_of(room), **run.env} if room else run.env
-    child = _Child(
+    if run.uid is None and run.gid is None:
+        pid = _spawn_here(run.argv, env, cwd, pipes)
+    else:
+        pid = _spawn_as(run, env, cwd, pipes)
+    files.give_usual_limit(pid)
+    return pid
+
+
+def _spawn_here(
+    argv: tuple[str, ...], env: Mapping[str, str], cwd: str, pipes: tuple[int, int]
+) -> int:
+    os.chdir(cwd)
+    before = os.umask(_UMASK)
+    try:
+        # All our own files are closed by the exec.
+        return os.posix_spawn(
+            _find(argv[0], env),
+            argv,
+            env,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, _nothing(), 0),
+                (os.POSIX_SPAWN_DUP2, pipes[0], 1),
+                (os.POSIX_SPAWN_DUP2, pipes[1], 2),
+            ],
+            setsid=True,
+            setsigdef=_IGNORED,
+        )
+    finally:
+        os.umask(before)
+        os.chdir("/")
+
+
+def _find(command: str, env: Mapping[str, str]) -> str:
+    if "/" in command:
+        return command
+    found = [os.path.join(folder, command) for folder in os.get_exec_path(env)]
+    for path in found:
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    number = errno.EACCES if any(map(os.path.isfile, found)) else errno.ENOENT
+    raise OSError(number, os.strerror(number), command)
+
+
+def _spawn_as(run: ContainerRun, env: Mapping[str, str], cwd: str, pipes: tuple[int, int]) -> int:
+    return _Child(
         run.argv,
         stdin=_nothing(),
         stdout=pipes[0],
         stderr=pipes[1],
         env=env,
         cwd=cwd,
-        umask=0o022,
+        umask=_UMASK,
         start_new_session=True,
         user=run.uid,
         group=run.gid if run.gid is not None else run.uid,
         extra_groups=None if run.uid is None else [],
-    )
-    files.give_usual_limit(child.pid)
-    return child.pid
+    ).pid
 
 
 def _reason(run: ContainerRun, error: Exception) -> str:

@@ -26,6 +26,7 @@ from tiphys.executor.committer import Committer
 from tiphys.executor.group import Group, Groups
 from tiphys.executor.journal import Begun, Forgotten, Journal, Pid
 from tiphys.executor.life import CANNOT_START, Action, Finish, Launch, Life, Terminate
+from tiphys.executor.place import place_of
 from tiphys.executor.protocol import (
     Attempt,
     ContainerExit,
@@ -41,7 +42,7 @@ from tiphys.executor.protocol import (
 from tiphys.executor.relay import Relay
 from tiphys.executor.rooms import Rooms, progress_of
 from tiphys.executor.slots import Slot, Slots
-from tiphys.executor.spawn import NO_VIEW, SpawnError, place_of, spawn, spawn_beside
+from tiphys.executor.spawn import NO_VIEW, SpawnError, spawn, spawn_beside
 from tiphys.executor.stream import Stream
 from tiphys.executor.watch import Watch
 
@@ -281,20 +282,13 @@ class Supervisor:
 
     def _begin(self, running: Running, error: OSError | None) -> None:
         attempt = running.attempt
+        if running.life.finished:
+            # Stopped before it could begin; its end is on the way.
+            return
         if error is not None:
             # Not durable, so nothing was started: tried again until there is room, or nobody
             # wants it any more.
-            if running.reason:
-                self._journal.begun.pop(attempt.id, None)
-                del self._running[attempt.id]
-                self._report(Ended(attempt.id, now(), reason=running.reason))
-                return
-            begun = self._journal.begun[attempt.id]
-            again = partial(self._begin, running)
-            self._later(RETRY_COMMIT, lambda: self._committer.add(begun, again))
-            return
-        if running.life.finished:
-            # Stopped before it could begin; its end is on the way.
+            self._later(RETRY_COMMIT, lambda: self._begin_again(running))
             return
         if not running.halts:
             running.group = self._groups.take(attempt.limits)
@@ -304,6 +298,11 @@ class Supervisor:
             self._ticking = True
             self._later(TICK, self._tick)
         self._perform(running, running.life.begin())
+
+    def _begin_again(self, running: Running) -> None:
+        if not running.life.finished:
+            begun = self._journal.begun[running.attempt.id]
+            self._committer.add(begun, partial(self._begin, running))
 
     def _perform(self, running: Running, actions: list[Action]) -> None:
         for action in actions:

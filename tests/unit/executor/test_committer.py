@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import errno
-import select
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.unit.executor.disk import Disk, work
 
 from tiphys.executor import committer as committers
 from tiphys.executor.committer import Committer
 from tiphys.executor.journal import Begun, Forgotten, Journal
 from tiphys.executor.protocol import Ended
-
-PATIENCE = 30
-
-
-class Disk(Journal):
-    """A journal whose disk can be full, and that counts its syncs."""
-
-    full = False
-    syncs = 0
-
-    def write(self, data: bytes, *, durable: bool = True) -> None:
-        if self.full:
-            raise OSError(errno.ENOSPC, "full")
-        self.syncs += durable
-        super().write(data, durable=durable)
 
 
 @pytest.fixture
@@ -45,13 +30,6 @@ def ended(name: str) -> Ended:
     return Ended(name, 2.0)
 
 
-def work(committer: Committer) -> None:
-    """Have one batch written, and its callbacks run."""
-    committer.kick()
-    select.select([committer.wake_fd], [], [], PATIENCE)
-    committer.collect()
-
-
 def test_an_end_that_nobody_waits_for_goes_with_the_next_batch(disk: Disk, tmp_path: Path) -> None:
     committer = Committer(disk)
     errors: list[OSError | None] = []
@@ -65,6 +43,22 @@ def test_an_end_that_nobody_waits_for_goes_with_the_next_batch(disk: Disk, tmp_p
 
     assert (errors, disk.syncs) == ([None], 1)
     assert set(Journal(tmp_path / "j").ended) == {"a.1"}
+
+
+def _note(seen: list[str], name: str, error: OSError | None) -> None:
+    seen.append(name)
+
+
+def test_between_two_callbacks_others_have_a_turn(disk: Disk) -> None:
+    seen: list[str] = []
+    committer = Committer(disk, lambda: seen.append("between"))
+
+    for name in ("a.1", "b.1", "c.1"):
+        committer.add(begun(name), partial(_note, seen, name))
+    work(committer)
+    committer.close()
+
+    assert seen == ["a.1", "between", "b.1", "between", "c.1"]
 
 
 def test_an_end_that_nobody_waits_for_is_soon_durable_by_itself(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tiphys.executor import news
-from tiphys.executor.news import BEGINNING_WAITS, BUSY, CLOSE, END_WAITS, FLOCK, News
+from tiphys.executor.news import BEGINNING_WAITS, CLOSE, END_WAITS, FLOCK, News
 from tiphys.executor.protocol import Ended, Progressed, Started, Unknown
 
 
@@ -49,24 +49,26 @@ def test_a_single_end_goes_at_once_and_takes_beginnings_along(clock: Clock) -> N
     assert found.take() == (Started("a", 1.0), Ended("a", 1.0))
 
 
-def test_ends_in_a_flock_wait_for_others_while_enough_run(clock: Clock) -> None:
+def test_ends_in_a_flock_wait_for_others_while_others_run(clock: Clock) -> None:
     found = News()
     found.add(Ended("a", 1.0))
-    clock.now += CLOSE / 2
+    clock.now += END_WAITS / 3
     found.add(Ended("b", 1.0))
 
-    assert found.patience(running=BUSY) == pytest.approx(END_WAITS - CLOSE / 2)
-    assert found.patience(running=BUSY - 1) == 0.0
+    assert found.patience(running=1) == pytest.approx(END_WAITS * 2 / 3)
+    assert found.patience(running=0) == 0.0
 
     clock.now += END_WAITS
-    assert found.patience(running=BUSY) == 0.0
+    assert found.patience(running=1) == 0.0
 
 
 def test_a_whole_flock_goes_at_once(clock: Clock) -> None:
     found = News()
     for number in range(FLOCK):
+        assert not found.is_flock
         found.add(Ended(f"a{number}", 1.0))
 
+    assert found.is_flock
     assert found.patience(running=100) == 0.0
 
 

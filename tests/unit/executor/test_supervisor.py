@@ -1,0 +1,75 @@
+"""Attempts that are stopped while the disk is full and their beginning is not on record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.unit.executor.disk import Disk, work
+
+from tiphys.executor import supervisor as supervisors
+from tiphys.executor.committer import Committer
+from tiphys.executor.group import Groups
+from tiphys.executor.journal import Journal
+from tiphys.executor.protocol import Attempt, ContainerRun, Ended, Event
+from tiphys.executor.rooms import Rooms
+from tiphys.executor.supervisor import Supervisor
+
+
+class Bench:
+    """A supervisor, with what it stands on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.journal = Disk(folder / "journal")
+        self.journal.full = True
+        self.committer = Committer(self.journal)
+        self.told: list[Event] = []
+        groups = Groups(f"tiphys-test-{os.getpid()}")
+        rooms = Rooms(folder / "rooms")
+        self.supervisor = Supervisor(
+            self.journal, self.committer, None, rooms, groups, self.told.append
+        )
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    bench.committer.close()
+    bench.supervisor.close(at_home=True)
+
+
+def attempt(folder: Path) -> Attempt:
+    return Attempt("a.1", str(folder / "a.1"), (ContainerRun("main", ("true",), {}),))
+
+
+def test_one_that_is_stopped_before_the_disk_refuses_it_ends_once(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.supervisor.start([attempt(tmp_path)])
+    bench.committer.kick()
+    bench.supervisor.stop(["a.1"], 0.0)
+    work(bench.committer)
+
+    (ended,) = bench.told
+    assert isinstance(ended, Ended)
+    assert (ended.id, ended.reason) == ("a.1", "stopped")
+
+
+def test_one_that_is_stopped_after_the_disk_refused_it_is_not_begun_later(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisors, "RETRY_COMMIT", 0.0)
+    bench.supervisor.start([attempt(tmp_path)])
+    work(bench.committer)
+    bench.supervisor.stop(["a.1"], 0.0)
+    bench.journal.full = False
+    bench.supervisor.run_timers()
+    bench.committer.close()
+    bench.committer = Committer(bench.journal)
+
+    found = Journal(tmp_path / "journal")
+    assert (set(found.begun), set(found.ended)) == (set(), {"a.1"})
+    assert [event.reason for event in bench.told if isinstance(event, Ended)] == ["stopped"]
