@@ -22,12 +22,13 @@ from tiphys.api.shapes import Done, Envelope, Listed, Node, Submitted, Summary, 
 from tiphys.api.view import NodeViews, details, status_of, summary
 from tiphys.control.insight import LABEL, describe_flow
 from tiphys.control.queue_check import named
+from tiphys.core.label import QUEUE
 from tiphys.engine import event as ev
 from tiphys.errors import ConflictError, NotFoundError
 from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
 from tiphys.service.access import Identity, Role
 from tiphys.service.queue_desk import name_of
-from tiphys.service.submission import CREATED_BY, DESCRIPTION, QUEUE, Order
+from tiphys.service.submission import CREATED_BY, DESCRIPTION, Order
 from tiphys.spec import model
 from tiphys.store import WorkflowFilter, WorkflowRow
 from tiphys.wire.argo import decode_node

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -80,6 +79,8 @@ def width(text: str) -> int:
 
 
 def _cells(char: str) -> int:
+    import unicodedata  # noqa: PLC0415 - large, and rarely needed
+
     if unicodedata.combining(char) or unicodedata.category(char) in {"Mn", "Me", "Cf"}:
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tiphys.config import SchedulerSettings
-from tiphys.core.gang import QUEUE as OWN_QUEUE
+from tiphys.core.label import QUEUE as OWN_QUEUE
 from tiphys.core.priority import DEFAULT_CLASS, PRIORITY_CLASSES
 from tiphys.errors import InvalidInputError
 from tiphys.kueue.label import QUEUE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -135,7 +135,8 @@ def _with_parameters(arguments: model.Arguments, values: Mapping[str, str]) -> m
 
 def random_suffix() -> str:
     """Give five letters that make a name unique."""
-    return "".join(secrets.choice(_LETTERS) for _ in range(5))
+    # Without ``secrets``, which takes longer to load than a name may.
+    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(5))
 
 
 def named(workflow: model.Workflow, namespace: str) -> model.Workflow:

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tiphys.core.label import QUEUE
+
 CAMPAIGN = ("content", "design", "analytics")
 KINDS = ("task", "campaign", "directive", "gang")
-QUEUE = "tiphys.dev/queue"
 _AGENT = "{agent}"
 
 

@@ -173,7 +173,12 @@ def _describe(index: int, item: object) -> tuple[str, dict[str, str]]:
 
 def _text(value: object) -> str:
     """Write an item as Argo does: as JSON, the quotes of a string taken off."""
-    if isinstance(value, _Spelled):
+    if isinstance(value, _Spelled) or (isinstance(value, str) and _is_simple(value)):
         return str(value)
     text = expression.dump(value, html=False)
     return text[1:-1] if isinstance(value, str) else text
+
+
+def _is_simple(text: str) -> bool:
+    """Tell whether JSON would write nothing in it otherwise."""
+    return text.isascii() and text.isprintable() and '"' not in text and "\\" not in text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from collections.abc import Mapping
 
@@ -78,8 +77,12 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 
 def with_interpreter(argv: tuple[str, ...], path: str) -> tuple[str, ...]:
     """Give ``python`` a meaning where the machine has only ``python3``, or none on its path."""
-    if argv[0] not in ("python", "python3") or shutil.which(argv[0], path=path):
+    if argv[0] not in ("python", "python3"):
+        return argv
+    from shutil import which  # noqa: PLC0415 - large, and most commands need none
+
+    if which(argv[0], path=path):
         return argv
     other = "python3" if argv[0] == "python" else "python"
-    found: str | None = shutil.which(other, path=path)
+    found: str | None = which(other, path=path)
     return (found or str(getattr(sys, "_base_executable", sys.executable)), *argv[1:])

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -86,7 +85,9 @@ class Engine:
     @classmethod
     def find(cls, name: str, owner: str) -> Engine:
         """Return the engine; RuntimeFailure says why it cannot be used. ``owner`` names us."""
-        program = shutil.which(name)
+        from shutil import which  # noqa: PLC0415 - large, and most runs need no engine
+
+        program = which(name)
         if program is None:
             raise RuntimeFailure(f"{name} is not on the PATH: install it, or choose sandbox")
         engine = cls(name, program, owner)

@@ -17,8 +17,8 @@ import msgspec
 
 from tiphys.engine.shield import unshield
 from tiphys.errors import ArtifactError, ArtifactNotFoundError, RuntimeFailure
+from tiphys.executor.place import place_of
 from tiphys.executor.rooms import LEFT
-from tiphys.executor.spawn import place_of
 from tiphys.executor.tree import remove_tree
 from tiphys.ports import Task
 from tiphys.runtimes.engine import Engine, EngineView, without_mounts

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import shutil
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
@@ -135,6 +134,8 @@ class View:
         return os.path.isdir(place) and not os.path.islink(place)
 
     def _copy(self, place: str, target: Path) -> None:
+        import shutil  # noqa: PLC0415 - large, and only folders need it
+
         target.mkdir(parents=True)
         assert self._upper is not None
         names = set(os.listdir(place))

@@ -15,6 +15,7 @@ from enum import StrEnum
 import msgspec
 
 from tiphys.core.duration import parse_duration_or_seconds
+from tiphys.core.label import QUEUE
 from tiphys.errors import InvalidInputError, SpecError
 from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.queue_file import resources
@@ -119,7 +120,7 @@ def hold_seconds(annotations: Mapping[str, str]) -> float:
 
 
 QUEUE_KEYS = (
-    "tiphys.dev/queue",
+    QUEUE,
     "kueue.x-k8s.io/queue-name",
     "scheduling.volcano.sh/queue-name",
 )

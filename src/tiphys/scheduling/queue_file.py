@@ -8,7 +8,6 @@ begin from a preset (``preset: batch``) and change what it likes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -158,6 +157,8 @@ def read_queue(name: str, spec: Mapping[str, Any]) -> Queue:
         if key in ("preset", "name"):
             continue
         if field not in _KNOWN:
+            from difflib import get_close_matches  # noqa: PLC0415 - sound files need none
+
             close = get_close_matches(key, [*_KNOWN, *_NAMES], n=1)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise InvalidInputError(f"queue {name}: {key} is not known{hint}")

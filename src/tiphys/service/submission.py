@@ -36,7 +36,6 @@ KEY_LABEL = "tiphys.dev/idempotency-key"
 BODY_ANNOTATION = "tiphys.dev/idempotency-body"
 CREATED_BY = "tiphys.dev/created-by"
 DESCRIPTION = "tiphys.dev/description"
-QUEUE = "tiphys.dev/queue"
 _LARGE = 32 * 1024
 """Texts beyond this are read beside the loop."""
 

@@ -16,6 +16,7 @@ from tiphys.control.locks import LockTable, Waiting
 from tiphys.control.placing import choice_of, expected_of, facts_of, foresight_of
 from tiphys.control.submit import Overrides, prepare
 from tiphys.control.task import attempt_id
+from tiphys.core.label import QUEUE
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import begin, step, take_effects
@@ -34,7 +35,6 @@ from tiphys.spec.parse import Bundle
 
 DEFAULT_SECONDS = 60.0
 """Expected of a template that never ran."""
-QUEUE = "tiphys.dev/queue"
 
 
 def runs_of(
