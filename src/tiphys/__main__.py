@@ -24,7 +24,7 @@ def main() -> None:
     from tiphys.cli.app import run  # noqa: PLC0415
 
     code = run(sys.argv[1:])
-    if sys.argv[1:2] == ["run"]:
+    if sys.argv[1:2] in (["run"], ["temporal"]):
         _leave(code)
     sys.exit(code)
 
@@ -43,8 +43,12 @@ def _load_executor() -> None:
 
 
 def _leave(code: int) -> None:
-    """End at once. All is closed and on record; to take apart what is left in memory, object by
-    object, would take as long as a small workflow."""
+    """End at once: all is closed and on record.
+
+    To take apart what is left in memory, object by object, would take as long as a small workflow.
+    Besides, the threads of Temporal's client may make Python abort over it (temporalio/sdk-python,
+    issue 300).
+    """
     try:
         sys.stdout.flush()
         sys.stderr.flush()
