@@ -72,6 +72,11 @@ class Group:
         self.limited = limited
 
     @property
+    def folders(self) -> tuple[str, ...]:
+        """Return its folder in each hierarchy."""
+        return tuple(self._folders.values())
+
+    @property
     def kinds(self) -> frozenset[str]:
         """Return the hierarchies in which it has a folder."""
         return frozenset(self._folders)
@@ -85,7 +90,7 @@ class Group:
         """SIGKILL everything inside; tell whether there was anything."""
         found = False
         for kind, folder in self._folders.items():
-            pids = self._doors[kind].pids()
+            pids = self._doors[kind].pids() or _pids_below(folder)
             if not pids:
                 continue
             found = True
@@ -122,12 +127,18 @@ class Group:
                 return seconds, int(text)
         return seconds, 0
 
+    @property
+    def is_as_new(self) -> bool:
+        """Tell whether nothing is left of its attempt."""
+        return not self.limited and not any(map(_has_folders, self.folders))
+
     def remove(self) -> None:
         """Give it back."""
         for kind, folder in self._folders.items():
             self._doors[kind].close()
-            with suppress(OSError):
-                os.rmdir(folder)
+            for path in (*_folders_below(folder), folder):
+                with suppress(OSError):
+                    os.rmdir(path)
 
 
 class Groups:
@@ -196,6 +207,10 @@ class Groups:
         if self._inside is not None:
             self._leave(None)
 
+    def _be_outside(self, group: Group) -> None:
+        if self._inside is group:
+            self.come_home()
+
     def _leave(self, before: Group | None) -> None:
         kinds = {kind for group in (self._inside, before) if group for kind in group.kinds}
         self._inside = None
@@ -207,7 +222,7 @@ class Groups:
 
     def kill(self, group: Group) -> bool:
         """SIGKILL everything in a group; tell whether there was anything."""
-        self.come_home()
+        self._be_outside(group)
         return group.kill()
 
     def take(self, limits: Limits) -> Group | None:
@@ -218,10 +233,10 @@ class Groups:
 
     def give_back(self, group: Group) -> None:
         """Take back a group in which nothing runs any more."""
-        self.come_home()
+        self._be_outside(group)
         # What was counted in it cannot be set back.
         counts = "memory" in self._v2_controllers and group.ran_out_of_memory()
-        if group.limited or counts or len(self._spare) >= KEPT:
+        if not group.is_as_new or counts or len(self._spare) >= KEPT:
             group.remove()
         else:
             self._spare.append(group)
@@ -264,11 +279,29 @@ class Groups:
     def close(self) -> None:
         """Remove our own folders."""
         for home in self._homes.values():
-            for path in _folders_in(home):
+            for path in (*_folders_below(home), home):
                 with suppress(OSError):
                     os.rmdir(path)
-            with suppress(OSError):
-                os.rmdir(home)
+
+
+def _pids_below(folder: str) -> list[str]:
+    """Return who is in groups that an attempt has made in its own."""
+    found = (_read(f"{path}/cgroup.procs").split() for path in _folders_below(folder))
+    return [pid for pids in found for pid in pids]
+
+
+def _folders_below(folder: str) -> list[str]:
+    """Return all folders in a folder, the deepest first."""
+    if not _has_folders(folder):
+        return []
+    return [path for path, _, _ in os.walk(folder, topdown=False)][:-1]
+
+
+def _has_folders(folder: str) -> bool:
+    try:
+        return os.stat(folder).st_nlink > 2
+    except OSError:
+        return False
 
 
 def _folders_in(home: str) -> list[str]:
