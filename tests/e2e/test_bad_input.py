@@ -220,6 +220,25 @@ def test_the_problems_of_all_files_are_told_at_once(
     assert not (tmp_path / "data").exists()
 
 
+def test_an_unknown_queue_is_refused_where_there_are_queues_and_else_it_does_not_matter(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    head = b"metadata: {name: bad, labels: {kueue.x-k8s.io/queue-name: nowhere}}"
+    (tmp_path / "bad.yaml").write_bytes(_workflow(_POD).replace(b"metadata: {name: bad}", head))
+
+    ran = _tiphys(tmp_path, environment, "run", "bad.yaml")
+    (tmp_path / "tiphys.yaml").write_text("queues: {night: {preset: batch}}\n")
+    refused = _tiphys(tmp_path, environment, "run", "bad.yaml")
+    listed = _tiphys(tmp_path, environment, "list", "-o", "name")
+
+    assert ran.code == 0
+    assert "no queues are set up here: bad waits in default, not nowhere" in ran.err
+    assert refused.code == 2
+    assert "bad.yaml:3:59: metadata.labels" in refused.err
+    assert "there is no queue 'nowhere'" in refused.err
+    assert listed.out == "bad\n"
+
+
 # --- what only shows while the workflow runs ------------------------------------------------
 
 _DYNAMIC_FANOUT = """  - name: main

@@ -19,6 +19,7 @@ from tiphys.control.door import Caller, Door, knock
 from tiphys.control.follow import follow
 from tiphys.control.host import Host, hosting
 from tiphys.control.order import Order
+from tiphys.control.queue_check import check_queues
 from tiphys.control.server import Desk, pack_files
 from tiphys.control.service import Service
 from tiphys.control.turn import Watcher
@@ -69,6 +70,9 @@ async def run_order(order: Order, watcher: Watcher) -> list[Finished]:
 async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
     watcher = _Own(onlooker)
     async with hosting(order.options.data, order.config, order.library, watcher) as host:
+        queues = host.control.scheduler.queues.leaves()
+        for each, document in zip(order.submissions, order.documents, strict=True):
+            check_queues(each.workflow, document, host.schedulers, queues)
         host.keep_secrets(order.library.secrets.values())
         with _Interrupts(host.stop, watcher):
             runs = [host.submit(each, order.library) for each in order.submissions]

@@ -14,6 +14,7 @@ from tiphys.config import Config, RunOptions
 from tiphys.control.submit import Overrides, Submission, prepare, read_files
 from tiphys.errors import Problem
 from tiphys.spec.library import Library
+from tiphys.spec.yaml import Document
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -25,6 +26,8 @@ class Order(msgspec.Struct, frozen=True):
     options: RunOptions
     library: Library
     submissions: Sequence[Submission]
+    documents: Sequence[Document]
+    """What each was read from."""
     warnings: Sequence[Problem]
 
 
@@ -47,4 +50,5 @@ def read_order(
     )
     defaults = config.workflow_defaults.spec if config.workflow_defaults else None
     ready = [prepare(parsed, library, overrides, defaults) for parsed in bundle.workflows]
-    return Order(files, overrides, config, options, library, ready, bundle.problems)
+    documents = [parsed.document for parsed in bundle.workflows]
+    return Order(files, overrides, config, options, library, ready, documents, bundle.problems)

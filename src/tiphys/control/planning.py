@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from tiphys.control.explain import explain_run
 from tiphys.control.foresight import Foresight
 from tiphys.control.placing import choice_of, facts_of, foresight_of, observe_node
@@ -20,6 +22,7 @@ from tiphys.scheduling import Plan, QueueTree, Resources, Scheduler, WorkId
 from tiphys.scheduling.estimate import KIND, Memory, key_of
 from tiphys.scheduling.gate import Gate
 from tiphys.scheduling.placement import Facts
+from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.reason import text
 from tiphys.store import ObjectRow
 
@@ -47,15 +50,17 @@ class Planning:
         if run.uid in self._paused:
             self._paused.discard(run.uid)
             self._gate.resumed(run.uid)
-        refusal, cut = self._gate.submit(self._facts(run, command, now))
+        facts, moved = self._facts(run, command, now)
+        refusal, cut = self._gate.submit(facts)
         name = run.nodes[command.node].template_name
-        warnings += tuple(f"{name} {each}: cut down to fit" for each in cut)
+        warnings += (*moved, *(f"{name} {each}: cut down to fit" for each in cut))
         return "" if refusal is None else text(refusal), warnings
 
     def adopt(self, run: Run, command: StartNode, now: float) -> None:
         """Account a node as running: an earlier process let it in."""
         self._open(run)
-        self._gate.adopt(self._facts(run, command, now), now)
+        facts, _ = self._facts(run, command, now)
+        self._gate.adopt(facts, now)
 
     def withdraw(self, attempt: str) -> None:
         """Forget an attempt that waits."""
@@ -69,12 +74,24 @@ class Planning:
         if run.uid in self._gate:
             return ()
         # A queue that does not exist is told by the first node that is submitted to it.
-        _, cut = self._gate.open(run.uid, choice_of(run), run.created_at)
+        choice = choice_of(run)
+        moved: tuple[str, ...] = ()
+        if self._is_of_elsewhere(choice.queue):
+            moved = _moved(run, choice.queue)
+            choice = replace(choice, queue=DEFAULT)
+        _, cut = self._gate.open(run.uid, choice, run.created_at)
         self._foreseen[run.uid] = foresight_of(run, self.memory)
-        return tuple(f"{run.name} {each}: cut down to fit" for each in cut)
+        return (*moved, *(f"{run.name} {each}: cut down to fit" for each in cut))
 
-    def _facts(self, run: Run, command: StartNode, now: float) -> Facts:
-        return facts_of(run, command, now, self.memory, self._foreseen[run.uid])
+    def _facts(self, run: Run, command: StartNode, now: float) -> tuple[Facts, tuple[str, ...]]:
+        facts = facts_of(run, command, now, self.memory, self._foreseen[run.uid])
+        if facts.queue and self._is_of_elsewhere(facts.queue):
+            return replace(facts, queue=DEFAULT), _moved(run, facts.queue)
+        return facts, ()
+
+    def _is_of_elsewhere(self, queue: str) -> bool:
+        """Whether ``queue`` is unknown because none was set up: the file is of a cluster."""
+        return queue != DEFAULT and self.scheduler.queues.leaves() == (DEFAULT,)
 
     # -- runs --------------------------------------------------------------------------------
 
@@ -147,3 +164,7 @@ def _row(key: str, body: bytes, now: float) -> ObjectRow:
     if not colon:
         project, name = "", key
     return ObjectRow(kind=KIND, namespace=project, name=name, body=body, at=now)
+
+
+def _moved(run: Run, queue: str) -> tuple[str, ...]:
+    return (f"no queues are set up here: {run.name} waits in {DEFAULT}, not {queue}",)

@@ -1,8 +1,9 @@
 """Whether the queues exist that a text names for itself, decided before anything is stored.
 
 Queues of this machine alone: what runs on a cluster waits in queues of the cluster, and who runs it
-there knows them. A node that comes to an unknown queue all the same (its workflow template names
-one, or it was removed meanwhile) ends as an error that says so.
+there knows them. Where nobody has set up queues, a file that was written for a cluster runs all the
+same: all work waits in the one queue that there is. A node that comes to an unknown queue besides
+others (its workflow template names one, or it was removed meanwhile) ends as an error that says so.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tiphys.control.choice import choose
 from tiphys.errors import Problem, SpecError
 from tiphys.ports import LOCAL, SCHEDULER_LABEL
 from tiphys.scheduling.admission import QUEUE_KEYS
+from tiphys.scheduling.queue import DEFAULT
 from tiphys.spec import model
 from tiphys.spec.report import path_text
 from tiphys.spec.yaml import Document, Path
@@ -26,6 +28,8 @@ def check_queues(
     workflow: model.Workflow, document: Document, settings: SchedulerSettings, known: Sequence[str]
 ) -> None:
     """Raise SpecError with every place that names a queue which is none of those that take work."""
+    if set(known) == {DEFAULT}:
+        return
     settled, fallen = choose(workflow, settings)
     if fallen or settled.metadata.labels.get(SCHEDULER_LABEL, LOCAL) != LOCAL:
         return

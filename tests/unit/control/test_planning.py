@@ -23,11 +23,14 @@ FLOW = """
   container: {image: x, command: [x], resources: {requests: {cpu: 1}}}
 """
 ONE = Resources(cpu=1000, pods=8)
+TWO = QueueTree([Queue(name="default"), Queue(name="night")])
 
 
-def begun(annotations: str = "", labels: str = "") -> tuple[Run, list[cm.StartNode]]:
+def begun(
+    annotations: str = "", labels: str = "", text: str = FLOW
+) -> tuple[Run, list[cm.StartNode]]:
     head = f"metadata: {{name: wf, labels: {{{labels}}}, annotations: {{{annotations}}}}}"
-    run = load(flow(FLOW).replace("metadata: {name: wf}", head))
+    run = load(flow(text).replace("metadata: {name: wf}", head))
     step(run, ev.RunStarted(at=NOON))
     return run, [c for c in take_effects(run).commands if isinstance(c, cm.StartNode)]
 
@@ -50,10 +53,21 @@ def test_nodes_start_as_there_is_room() -> None:
     assert planning.plan(NOON).starts == (second,)
 
 
-def test_a_queue_that_does_not_exist_is_told_by_each_node() -> None:
+def test_where_nobody_has_set_up_queues_all_work_waits_in_the_one_there_is() -> None:
+    planning = Planning(ONE)
+    run, starts = begun(labels="kueue.x-k8s.io/queue-name: nowhere")
+    key = attempt_id(run, starts[0].attempt)
+
+    told = planning.submit(run, starts[0], NOON)
+
+    assert told == ("", ("no queues are set up here: wf waits in default, not nowhere",))
+    assert planning.plan(NOON).starts == (key,)
+
+
+def test_a_queue_that_does_not_exist_besides_others_is_told_by_each_node() -> None:
     run, starts = begun(labels="tiphys.dev/queue: nowhere")
 
-    refusal, _ = Planning(ONE).submit(run, starts[0], NOON)
+    refusal, _ = Planning(ONE, TWO).submit(run, starts[0], NOON)
 
     assert refusal == "there is no queue nowhere that takes work"
 
@@ -61,7 +75,7 @@ def test_a_queue_that_does_not_exist_is_told_by_each_node() -> None:
 def test_a_layer_of_an_unknown_queue_is_refused_as_well() -> None:
     run, starts = begun("tiphys.dev/admission: layer", "tiphys.dev/queue: nowhere")
 
-    refusal, _ = Planning(ONE).submit(run, starts[0], NOON)
+    refusal, _ = Planning(ONE, TWO).submit(run, starts[0], NOON)
 
     assert refusal
 
@@ -156,3 +170,12 @@ def test_templates_that_ran_long_ago_are_to_be_forgotten() -> None:
         ("wf/1", False),
     }
     assert again.memory.seconds("default:wf/1") is None
+
+
+def test_a_template_with_a_queue_of_its_own_waits_in_the_one_there_is_as_well() -> None:
+    marked = "- name: big\n  metadata: {labels: {tiphys.dev/queue: gpu}}"
+    run, starts = begun(text=FLOW.replace("- name: big", marked))
+
+    told = Planning(ONE).submit(run, starts[0], NOON)
+
+    assert told == ("", ("no queues are set up here: wf waits in default, not gpu",))
