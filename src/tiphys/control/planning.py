@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from tiphys.control.explain import explain_run
 from tiphys.control.foresight import Foresight
 from tiphys.control.placing import choice_of, facts_of, foresight_of, observe_node
@@ -22,7 +20,6 @@ from tiphys.scheduling import Plan, QueueTree, Resources, Scheduler, WorkId
 from tiphys.scheduling.estimate import KIND, Memory, key_of
 from tiphys.scheduling.gate import Gate
 from tiphys.scheduling.placement import Facts
-from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.reason import text
 from tiphys.store import ObjectRow
 
@@ -50,17 +47,18 @@ class Planning:
         if run.uid in self._paused:
             self._paused.discard(run.uid)
             self._gate.resumed(run.uid)
-        facts, moved = self._facts(run, command, now)
+        facts = self._facts(run, command, now)
         refusal, cut = self._gate.submit(facts)
         name = run.nodes[command.node].template_name
-        warnings += (*moved, *(f"{name} {each}: cut down to fit" for each in cut))
+        warnings += tuple(f"{name} {each}: cut down to fit" for each in cut)
+        if facts.queue:
+            warnings += self._elsewhere(run, facts.queue)
         return "" if refusal is None else text(refusal), warnings
 
     def adopt(self, run: Run, command: StartNode, now: float) -> None:
         """Account a node as running: an earlier process let it in."""
         self._open(run)
-        facts, _ = self._facts(run, command, now)
-        self._gate.adopt(facts, now)
+        self._gate.adopt(self._facts(run, command, now), now)
 
     def withdraw(self, attempt: str) -> None:
         """Forget an attempt that waits."""
@@ -75,23 +73,20 @@ class Planning:
             return ()
         # A queue that does not exist is told by the first node that is submitted to it.
         choice = choice_of(run)
-        moved: tuple[str, ...] = ()
-        if self._is_of_elsewhere(choice.queue):
-            moved = _moved(run, choice.queue)
-            choice = replace(choice, queue=DEFAULT)
         _, cut = self._gate.open(run.uid, choice, run.created_at)
         self._foreseen[run.uid] = foresight_of(run, self.memory)
-        return (*moved, *(f"{run.name} {each}: cut down to fit" for each in cut))
+        found = tuple(f"{run.name} {each}: cut down to fit" for each in cut)
+        return (*self._elsewhere(run, choice.queue), *found)
 
-    def _facts(self, run: Run, command: StartNode, now: float) -> tuple[Facts, tuple[str, ...]]:
-        facts = facts_of(run, command, now, self.memory, self._foreseen[run.uid])
-        if facts.queue and self._is_of_elsewhere(facts.queue):
-            return replace(facts, queue=DEFAULT), _moved(run, facts.queue)
-        return facts, ()
+    def _facts(self, run: Run, command: StartNode, now: float) -> Facts:
+        return facts_of(run, command, now, self.memory, self._foreseen[run.uid])
 
-    def _is_of_elsewhere(self, queue: str) -> bool:
-        """Whether ``queue`` is unknown because none was set up: the file is of a cluster."""
-        return queue != DEFAULT and self.scheduler.queues.leaves() == (DEFAULT,)
+    def _elsewhere(self, run: Run, queue: str) -> tuple[str, ...]:
+        """Warn of a queue that has no meaning here."""
+        found = self._gate.queue_for(queue)
+        if found == queue:
+            return ()
+        return (f"no queues are set up here: {run.name} waits in {found}, not {queue}",)
 
     # -- runs --------------------------------------------------------------------------------
 
@@ -164,7 +159,3 @@ def _row(key: str, body: bytes, now: float) -> ObjectRow:
     if not colon:
         project, name = "", key
     return ObjectRow(kind=KIND, namespace=project, name=name, body=body, at=now)
-
-
-def _moved(run: Run, queue: str) -> tuple[str, ...]:
-    return (f"no queues are set up here: {run.name} waits in {DEFAULT}, not {queue}",)

@@ -14,6 +14,7 @@ import msgspec
 
 from tiphys.scheduling.admission import Unit, reservation
 from tiphys.scheduling.placement import Choice, Facts, held_whole, work_of
+from tiphys.scheduling.queue import DEFAULT
 from tiphys.scheduling.reason import NoSuchQueue, Refusal
 from tiphys.scheduling.resource import NOTHING, Resources
 from tiphys.scheduling.scheduler import Scheduler
@@ -57,6 +58,9 @@ class Gate:
 
         A refused run is known all the same: what of it runs already can be adopted.
         """
+        queue = self.queue_for(choice.queue)
+        if queue != choice.queue:
+            choice = msgspec.structs.replace(choice, queue=queue)
         guest = self._guests[workflow] = _Guest(choice, created_at)
         if choice.queue not in self._scheduler.queues.leaves():
             guest.largest = self._scheduler.capacity
@@ -70,6 +74,14 @@ class Gate:
             workflow, choice.queue, held, created_at=created_at, priority=choice.priority
         )
         return self._scheduler.reserve(guest.held), cut
+
+    def queue_for(self, queue: str) -> str:
+        """The queue in which work of ``queue`` waits.
+
+        Where nobody has set up queues, a file that was written for a cluster is not at fault: the
+        one queue that there is takes all work.
+        """
+        return DEFAULT if self._scheduler.queues.leaves() == (DEFAULT,) else queue
 
     def __contains__(self, workflow: str) -> bool:
         """Whether the run was taken in."""
@@ -149,7 +161,9 @@ class Gate:
 
     def _work(self, guest: _Guest, facts: Facts) -> tuple[Work, tuple[str, ...]]:
         """Make the node's work; one with a queue of its own fits what that queue has."""
-        queue = facts.queue
+        queue = facts.queue and self.queue_for(facts.queue)
+        if queue != facts.queue:
+            facts = msgspec.structs.replace(facts, queue=queue)
         if not queue or queue == guest.choice.queue or guest.held is not None:
             return work_of(facts, guest.choice, guest.largest)
         largest = self._largest.get(queue)

@@ -189,7 +189,7 @@ class Engines:
             requests=Resources({n: min(a, known.get(n)) for n, a in asked.items()}),
             workflow=run.name,
             template=command.template.name,
-            queue=facts.queue or choice.queue,
+            queue=self._machine.gate.queue_for(facts.queue or choice.queue),
             priority=choice.priority if facts.priority is None else facts.priority,
         )
         self._machine.outcome.records[attempt] = Record(task, self._machine.now)

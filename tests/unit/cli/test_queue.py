@@ -229,7 +229,9 @@ def test_two_plans_are_put_side_by_side(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_workflow_for_an_unknown_queue_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    text = simulated(capsys, "night.yaml")
+    Path("day.yaml").write_text("queues: {day: {}}")
+
+    text = simulated(capsys, "night.yaml", "--queues", "day.yaml")
 
     assert "never started: wf: there is no queue night that takes work" in text
 

@@ -25,6 +25,7 @@ from tiphys.scheduling.placement import Choice, Facts, choose, held_whole, work_
 GIB = 1 << 30
 MAX = "kueue.k8s.io/max-resources"
 LAYER = Choice(unit=Unit.LAYER)
+TWO = QueueTree([Queue(name="default"), Queue(name="night")])
 
 
 def facts(name: str, cpu: int = 1, layer: str = "", workflow: str = "wf") -> Facts:
@@ -131,14 +132,25 @@ def test_what_is_not_declared_is_held_in_proportion() -> None:
 
 
 def test_a_run_for_a_queue_that_does_not_exist_is_refused() -> None:
-    gate, _ = gate_of()
+    gate, _ = gate_of(queues=TWO)
 
     assert gate.open("wf", Choice(queue="nowhere"), 0.0) == (NoSuchQueue("nowhere"), ())
     assert gate.submit(facts("a")) == (NoSuchQueue("nowhere"), ())
 
 
+@pytest.mark.parametrize("unit", [Unit.POD, Unit.LAYER])
+def test_where_nobody_has_set_up_queues_the_one_there_is_takes_all_work(unit: Unit) -> None:
+    gate, scheduler = gate_of()
+
+    assert gate.open("wf", Choice(queue="nowhere", unit=unit), 0.0) == (None, ())
+    send(gate, facts("a", layer="x"), msgspec.structs.replace(facts("b"), queue="noplace"))
+
+    assert set(scheduler.plan(5.0).starts) == {"a", "b"}
+    assert scheduler.used("default") == Resources(cpu=2000)
+
+
 def test_what_runs_of_a_queue_that_is_gone_is_adopted_after_a_restart() -> None:
-    gate, scheduler = gate_of(4)
+    gate, scheduler = gate_of(4, TWO)
     gate.open("wf", Choice(queue="nowhere"), 0.0)
 
     gate.adopt(facts("a", 3), 0.0)
