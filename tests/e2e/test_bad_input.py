@@ -239,6 +239,33 @@ def test_an_unknown_queue_is_refused_where_there_are_queues_and_else_it_does_not
     assert listed.out == "bad\n"
 
 
+_FLOW = {"flows": [{"name": "bad"}], "jobRetainPolicy": "retain"}
+
+
+def _volcano(group: str, kind: str, spec: dict[str, Any]) -> str:
+    head = {"apiVersion": f"{group}.volcano.sh/v1alpha1", "kind": kind, "metadata": {"name": "bad"}}
+    return f"---\n{json.dumps({**head, 'spec': spec})}\n"
+
+
+def test_an_unknown_queue_of_a_job_is_refused_as_well(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    pod = {"containers": [{"name": "c", "image": "x", "command": ["true"]}]}
+    spec = {"queue": "nowhere", "tasks": [{"name": "w", "template": {"spec": pod}}]}
+    job = _volcano("batch", "Job", spec)
+    flow = _volcano("flow", "JobTemplate", spec) + _volcano("flow", "JobFlow", _FLOW)
+    (tmp_path / "job.yaml").write_text(job)
+    (tmp_path / "flow.yaml").write_text(flow)
+    (tmp_path / "tiphys.yaml").write_text("queues: {night: {preset: batch}}\n")
+
+    one = _tiphys(tmp_path, environment, "run", "job.yaml")
+    whole = _tiphys(tmp_path, environment, "run", "flow.yaml")
+
+    assert (one.code, whole.code) == (2, 2)
+    assert "spec.queue: there is no queue 'nowhere'" in one.err
+    assert "spec.flows: there is no queue 'nowhere'" in whole.err
+
+
 # --- what only shows while the workflow runs ------------------------------------------------
 
 _DYNAMIC_FANOUT = """  - name: main

@@ -35,7 +35,7 @@ def check_queues(
         return
     problems = [
         _problem(document, path, name, known)
-        for path, name in _named(workflow)
+        for path, name in dict.fromkeys((*_named(workflow), *_of_jobs(workflow, document)))
         if name not in known and "{{" not in name
     ]
     if problems:
@@ -52,6 +52,16 @@ def _named(workflow: model.Workflow) -> Iterator[tuple[Path, str]]:
     for number, template in enumerate(workflow.spec.templates):
         path: Path = ("spec", "templates", number, "metadata")
         yield from list(_marks(path, template.metadata.annotations, template.metadata.labels))[:1]
+
+
+def _of_jobs(workflow: model.Workflow, document: Document) -> Iterator[tuple[Path, str]]:
+    """Give the queues of Volcano Jobs; the templates of a flow stand in texts of their own."""
+    kind = document.value.get("kind")
+    for number, template in enumerate(workflow.spec.templates):
+        queue = (template.volcano_job or {}).get("queue")
+        if queue:
+            inside = ("spec", "templates", number, "volcanoJob", "queue")
+            yield {"Job": ("spec", "queue"), "JobFlow": ("spec", "flows")}.get(kind, inside), queue
 
 
 def _marks(
