@@ -6,6 +6,8 @@ The loop opens the gate (``scheduling.gate``) with ``choice_of`` once for each r
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from tiphys.control.choice import has_fallen_back
 from tiphys.control.foresight import Foresight, text_key
 from tiphys.control.task import attempt_id, has_queue_there, layer_of, requests_of, scheduler_of
@@ -19,6 +21,7 @@ from tiphys.scheduling.admission import QUEUE_KEYS, queue_of
 from tiphys.scheduling.estimate import Memory, key_of
 from tiphys.scheduling.placement import Choice, Facts, choose, priority_of
 from tiphys.scheduling.queue import DEFAULT
+from tiphys.scheduling.resource import NOTHING
 from tiphys.spec import model
 
 
@@ -69,7 +72,7 @@ def facts_of(
 ) -> Facts:
     """What the scheduler must know of a node that may start."""
     node, template = run.nodes[command.node], command.template
-    return Facts(
+    facts = Facts(
         id=attempt_id(run, command.attempt),
         workflow=run.uid,
         # What runs on a cluster uses nothing of this machine.
@@ -84,6 +87,7 @@ def facts_of(
         queue=_own_queue(template.metadata) if _uses_own_queues(run) else "",
         priority=_own_priority(run, template),
     )
+    return _with_company(run, node, facts)
 
 
 def _gang(gang: cm.Gang | None) -> Gang | None:
@@ -92,12 +96,27 @@ def _gang(gang: cm.Gang | None) -> Gang | None:
     return Gang(name=gang.name, min_member=gang.least, min_task_member=gang.roles)
 
 
+def _with_company(run: Run, node: Node, facts: Facts) -> Facts:
+    """Say what has to run at the same time: daemons, and the others of a Job."""
+    beside = NOTHING
+    for each in (each for group in run.daemons.values() for each in group):
+        leaf = run.leaves.get(each)
+        if leaf is not None and each != node.id:
+            beside += wanted_by(leaf.template)
+    job = run.nodes.get(node.boundary_id)
+    if job is None or job.ours.job is None:
+        return replace(facts, beside=beside) if beside else facts
+    from tiphys.control.company import least_of_job, relied_on  # noqa: PLC0415 - most have no Jobs
+
+    return replace(facts, together=least_of_job(run, job), beside=beside + relied_on(run, job))
+
+
 def wanted_by(template: model.Template) -> Resources:
     """What a node of ``template`` asks for; a pod counts as one unless it is a daemon."""
     main = template.container or template.script
     alone = main is not None and not (template.sidecars or template.init_containers)
     if not alone or main is None or main.resources is None:
-        return _sum(template)
+        return sum_of(template)
     # Thousands of nodes ask for the same: quantities are read once.
     asked = main.resources
     key = (template.daemon, tuple(asked.requests.items()), tuple(asked.limits.items()))
@@ -105,7 +124,7 @@ def wanted_by(template: model.Template) -> Resources:
     if known is None:
         if len(_KNOWN) >= MOST_KNOWN:
             _KNOWN.clear()
-        known = _KNOWN[key] = _sum(template)
+        known = _KNOWN[key] = sum_of(template)
     return known
 
 
@@ -114,7 +133,8 @@ _KNOWN: dict[object, Resources] = {}
 _ONE_POD, _DAEMON = Resources(pods=1), Resources()
 
 
-def _sum(template: model.Template) -> Resources:
+def sum_of(template: model.Template) -> Resources:
+    """What the containers of a template ask for, and its place among the pods."""
     wanted = requests_of(template)
     if not wanted:
         return _DAEMON if template.daemon else _ONE_POD

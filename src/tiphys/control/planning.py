@@ -49,7 +49,8 @@ class Planning:
             self._gate.resumed(run.uid)
         facts = self._facts(run, command, now)
         refusal, cut = self._gate.submit(facts)
-        name = run.nodes[command.node].template_name
+        # An inline template has no name, and those of a Job's pods are made.
+        name = command.template.name or run.nodes[command.node].display_name
         warnings += tuple(f"{name} {each}: cut down to fit" for each in cut)
         if facts.queue:
             warnings += self._elsewhere(run, facts.queue)

@@ -166,11 +166,12 @@ def _may_start(frame: JobFrame, task: JobTask) -> bool:
     needed = {}
     for name in rule.name:
         other = next(each for each in frame.spec.tasks if each.name == name)
-        needed[name] = (frame.tally.started(name), _least(other))
+        needed[name] = (frame.tally.started(name), least_of(other))
     return may_start(needed, any_of=rule.iteration == "any")
 
 
-def _least(task: JobTask) -> int:
+def least_of(task: JobTask) -> int:
+    """How many pods of a task have to run."""
     return task.replicas if task.min_available is None else task.min_available
 
 
@@ -506,9 +507,9 @@ def _gang(run: Run, frame: JobFrame, slot: Slot) -> Gang | None:
         return None  # Others of the gang run already.
     if len(first) < len(frame.spec.tasks):
         # Pods of later tasks do not exist yet: the gang is of those that do.
-        least = min(least, sum(_least(task) for task in first))
+        least = min(least, sum(least_of(task) for task in first))
     if least < 2:
         return None
-    roles = tuple((task.name, _least(task)) for task in first)
+    roles = tuple((task.name, least_of(task)) for task in first)
     name = f"{run.uid}/{frame.node.name}#{record.rounds}"
     return Gang(name=name, least=least, roles=roles, role=slot.task.name)

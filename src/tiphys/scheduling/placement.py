@@ -22,7 +22,7 @@ from tiphys.scheduling.admission import (
     unit_of,
 )
 from tiphys.scheduling.queue import DEFAULT
-from tiphys.scheduling.resource import Resources, clamp
+from tiphys.scheduling.resource import NOTHING, Resources, amount_text, clamp
 from tiphys.scheduling.work import Gang, Work, WorkId
 
 NORMAL = PRIORITY_CLASSES["normal"]
@@ -65,6 +65,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     priority: int | None = None
     gang: Gang | None = None
     """Those that it starts together with, where its workflow says so."""
+    together: Resources = NOTHING
+    """What it asks for along with all that have to run at the same time: the least of its Job."""
+    beside: Resources = NOTHING
+    """What others of its workflow ask for that run already and stay while it runs: daemons."""
 
 
 def choose(
@@ -116,7 +120,7 @@ def work_of(facts: Facts, choice: Choice, largest: Resources) -> tuple[Work, tup
     ``largest`` is the most that one work could ever get: ``Scheduler.largest`` of its queue, or
     the declared maximum of its workflow.
     """
-    requests, cut = clamp(facts.requests, largest)
+    requests, cut = _cut_down(facts, largest)
     work = Work(
         id=WorkId(facts.id),
         requests=requests,
@@ -132,6 +136,27 @@ def work_of(facts: Facts, choice: Choice, largest: Resources) -> tuple[Work, tup
         preemptable=choice.preemptable,
     )
     return work, cut
+
+
+def _cut_down(facts: Facts, largest: Resources) -> tuple[Resources, tuple[str, ...]]:
+    """Cut what a node asks for: to what there is, to its part of what those can have that have to
+    run together, and to what those leave who stay. None of them could ever make room for it."""
+    if not facts.together and not facts.beside:
+        return clamp(facts.requests, largest)
+    kept: dict[str, int] = {}
+    words = []
+    for name, amount in facts.requests.items:
+        have, whole = largest.get(name), max(amount, facts.together.get(name))
+        left = max(0, have - facts.beside.get(name))
+        part = min(amount if whole <= have else amount * have // whole, left)
+        if part < amount:
+            room = have if whole > have else left
+            why = "" if whole == amount else " with its gang"
+            why = why if whole > have or left == have else " beside what it relies on"
+            words.append(f"asks for {amount_text(name, whole)}{why}, has {amount_text(name, room)}")
+        if part:
+            kept[name] = part
+    return Resources(kept), tuple(words)
 
 
 def held_whole(most: Resources, largest: Resources) -> tuple[Resources, tuple[str, ...]]:

@@ -1,0 +1,137 @@
+"""What has to run at the same time fits on the machine together, or nothing of it ever ran."""
+
+from __future__ import annotations
+
+from tiphys.control.placing import facts_of
+from tiphys.control.planning import Planning
+from tiphys.control.task import attempt_id
+from tiphys.engine import command as cm
+from tiphys.engine import event as ev
+from tiphys.engine.lifecycle import step, take_effects
+from tiphys.engine.run import Run
+from tiphys.scheduling import Queue, QueueTree, Resources
+from tiphys.testing.flow import flow
+from tiphys.testing.harness import NOON, load
+
+TWO = Resources(cpu=2000, pods=8)
+
+
+def task(name: str, cpu: int, replicas: int = 1, after: str = "") -> str:
+    wait = f", dependsOn: {{name: [{after}]}}" if after else ""
+    ask = f"resources: {{requests: {{cpu: {cpu}}}}}"
+    pod = f"{{containers: [{{name: c, image: x, command: [x], {ask}}}]}}"
+    return f"  - {{name: {name}, replicas: {replicas}{wait}, template: {{spec: {pod}}}}}\n"
+
+
+def job(*tasks: str, least: str = "") -> str:
+    head = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: wf}\n"
+    return f"{head}spec:\n{least}  tasks:\n{''.join(tasks)}"
+
+
+class Day:
+    """A run on a machine of two cores."""
+
+    def __init__(self, text: str, queues: QueueTree | None = None) -> None:
+        self.run: Run = load(text)
+        self.planning = Planning(TWO, queues)
+        self.told: list[str] = []
+        self.starts: dict[str, cm.StartNode] = {}
+
+    def send(self, event: ev.Event) -> list[str]:
+        """Let something happen; give the names of the nodes that start then."""
+        step(self.run, event)
+        for command in take_effects(self.run).commands:
+            if isinstance(command, cm.StartNode):
+                self.starts[attempt_id(self.run, command.attempt)] = command
+                refusal, warnings = self.planning.submit(self.run, command, NOON)
+                assert not refusal
+                self.told += warnings
+        begun = [self.starts[each].node for each in self.planning.plan(NOON).starts]
+        return sorted(self.run.nodes[each].name for each in begun)
+
+
+def test_a_gang_that_asks_for_more_than_there_is_starts_as_a_whole() -> None:
+    day = Day(job(task("t", 1, replicas=4)))
+
+    begun = day.send(ev.RunStarted(at=NOON))
+
+    assert begun == [f"wf.t-{number}" for number in range(4)]
+    assert set(day.told) == {"job-t asks for 4 cpu with its gang, has 2 cpu: cut down to fit"}
+    assert day.planning.scheduler.used() == Resources(cpu=2000, pods=4)
+
+
+def test_more_pods_than_the_machine_has_room_for_start_as_a_whole() -> None:
+    day = Day(job(task("t", 0, replicas=20)))
+
+    assert len(day.send(ev.RunStarted(at=NOON))) == 20
+
+
+def test_a_gang_that_fits_gets_all_that_it_asks_for() -> None:
+    tree = QueueTree([Queue(name="default", capability=Resources(cpu=1500))])
+    day = Day(job(task("small", 0), task("big", 1)), tree)
+
+    begun = day.send(ev.RunStarted(at=NOON))
+
+    assert (begun, day.told) == (["wf.big-0", "wf.small-0"], [])
+    assert day.planning.scheduler.used() == Resources(cpu=1000, pods=2)
+
+
+def test_only_the_least_of_a_job_has_to_fit() -> None:
+    day = Day(job(task("t", 1, replicas=4), least="  minAvailable: 2\n"))
+
+    begun = day.send(ev.RunStarted(at=NOON))
+
+    assert (len(begun), day.told) == (2, [])
+    assert day.planning.scheduler.used() == Resources(cpu=2000, pods=2)
+
+
+def test_who_is_depended_on_leaves_room_for_those_who_wait_for_it() -> None:
+    day = Day(job(task("ps", 8), task("worker", 8, after="ps"), least="  minAvailable: 1\n"))
+
+    assert day.send(ev.RunStarted(at=NOON)) == ["wf.ps-0"]
+    server = next(node for node in day.run.nodes.values() if node.name == "wf.ps-0")
+    begun = day.send(ev.NodeStarted(at=NOON, node=server.id, attempt=server.ours.attempt))
+
+    assert begun == ["wf.worker-0"]
+    assert day.planning.scheduler.used() == Resources(cpu=2000, pods=2)
+
+
+DAEMON = """
+- name: main
+  steps:
+  - - {name: db, template: db}
+  - - {name: use, template: use}
+- name: db
+  daemon: true
+  container: {image: x, command: [x], resources: {requests: {cpu: 4}}}
+- name: use
+  container: {image: x, command: [x], resources: {requests: {cpu: 1}}}
+"""
+
+
+def test_a_daemon_that_holds_the_whole_machine_does_not_keep_out_those_it_is_for() -> None:
+    day = Day(flow(DAEMON))
+
+    assert day.send(ev.RunStarted(at=NOON)) == ["wf[0].db"]
+    daemon = next(node for node in day.run.nodes.values() if node.name == "wf[0].db")
+    day.send(ev.NodeStarted(at=NOON, node=daemon.id, attempt=daemon.ours.attempt))
+    begun = day.send(
+        ev.NodeReady(at=NOON, node=daemon.id, attempt=daemon.ours.attempt, ip="127.0.0.1")
+    )
+
+    assert begun == ["wf[1].use"]
+    assert day.told[-1] == "use asks for 1 cpu beside what it relies on, has 0 cpu: cut down to fit"
+    assert day.planning.scheduler.used() == Resources(cpu=2000, pods=1)
+
+
+def test_what_fits_beside_a_daemon_is_not_cut() -> None:
+    day = Day(flow(DAEMON.replace("cpu: 4", "cpu: 1")))
+    day.send(ev.RunStarted(at=NOON))
+    daemon = next(node for node in day.run.nodes.values() if node.name == "wf[0].db")
+    day.send(ev.NodeStarted(at=NOON, node=daemon.id, attempt=daemon.ours.attempt))
+    ready = ev.NodeReady(at=NOON, node=daemon.id, attempt=daemon.ours.attempt, ip="127.0.0.1")
+
+    assert day.send(ready) == ["wf[1].use"]
+    facts = facts_of(day.run, list(day.starts.values())[-1], NOON)
+    assert (facts.beside, day.told) == (Resources(cpu=1000), [])
+    assert day.planning.scheduler.used() == Resources(cpu=2000, pods=1)
