@@ -119,6 +119,51 @@ def test_a_pause_that_needs_a_value_is_not_resumed_without_it(tiphys: Tiphys) ->
     assert tiphys("wait", "paused").returncode == 0
 
 
+def test_a_run_that_stands_still_says_why_and_what_to_do(tiphys: Tiphys) -> None:
+    hint = "paused[0].approve: waits to be resumed: `tiphys resume paused` lets it go on"
+    said = tiphys.folder / "said"
+    with said.open("w") as told:
+        running = subprocess.Popen(
+            [sys.executable, "-m", "tiphys", "run", "paused.yaml"],
+            stderr=told,
+            env=tiphys.environment,
+            cwd=tiphys.folder,
+        )
+    end = time.monotonic() + 60
+    while hint not in said.read_text() and time.monotonic() < end:
+        time.sleep(0.1)
+    resumed = tiphys("resume", "paused", "-p", "who=jason")
+
+    assert resumed.returncode == 0, resumed.stderr
+    assert running.wait(60) == 0
+    assert said.read_text().count(hint) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        (CRON, "`tiphys cron create` takes it, and `tiphys cron run nightly` then runs it at once"),
+        (STEPS.replace("kind: Workflow", "kind: WorkflowTemplate"), "there are only templates in"),
+        ("", "there is no Workflow in other.yaml"),
+    ],
+)
+def test_what_is_not_run_says_what_takes_it(tiphys: Tiphys, text: str, word: str) -> None:
+    (tiphys.folder / "other.yaml").write_text(text)
+
+    done = tiphys("run", "other.yaml")
+
+    assert (done.returncode, word in done.stderr) == (2, True)
+
+
+def test_a_schedule_beside_a_workflow_is_not_passed_over_in_silence(tiphys: Tiphys) -> None:
+    (tiphys.folder / "both.yaml").write_text(f"{STEPS}---{CRON}")
+
+    done = tiphys("run", "-o", "name", "both.yaml")
+
+    assert (done.returncode, done.stdout) == (0, "flow\n")
+    assert "warning: both.yaml:18:7: the CronWorkflow nightly is left alone" in done.stderr
+
+
 def test_without_a_cluster_work_for_one_ends_with_a_plain_word(tiphys: Tiphys) -> None:
     done = tiphys("run", "--scheduler", "k8s-native", "flow.yaml")
 

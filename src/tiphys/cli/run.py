@@ -19,7 +19,6 @@ from tiphys.cli.inputs import (
     settings,
 )
 from tiphys.config import RunOptions
-from tiphys.errors import InvalidInputError
 from tiphys.executor.launch import give_word
 from tiphys.ports import SCHEDULERS
 
@@ -76,8 +75,6 @@ def command(files: tuple[str, ...], **given: Any) -> int:
         if form in {"json", "yaml"}:
             _print_objects(error.workflows, form)
         raise
-    if not order.submissions:
-        raise InvalidInputError(f"there is no Workflow in {', '.join(files)}")
     # The one that ``__main__`` has loaded: it gets ready while we load the engine.
     give_word(options.data, config.linger_seconds)
     from tiphys.cli.watch import choose_watch  # noqa: PLC0415

@@ -22,6 +22,7 @@ from tiphys.control.order import Order
 from tiphys.control.queue_check import check_queues
 from tiphys.control.server import Desk, pack_files
 from tiphys.control.service import Service
+from tiphys.control.standstill import tell_standstill
 from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
@@ -79,16 +80,19 @@ async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
             watcher.uids.update(run.uid for run in runs)
             if not order.config.store.url:
                 host.ledger.write_here()
-            return await _host(host, runs)
+            return await _host(host, runs, watcher)
 
 
-async def _host(host: Host, runs: Sequence[Run]) -> list[Finished]:
+async def _host(host: Host, runs: Sequence[Run], watcher: _Own) -> list[Finished]:
+    told = tell_standstill(host.control, runs, lambda: watcher.changed, watcher.note)
+    standstill = asyncio.create_task(told)
     door = Door(host.data, Desk(host, Service(host)).handlers())
     host.start()
     await door.open()
     try:
         await host.until(runs)
     finally:
+        standstill.cancel()
         await door.close()
     return [
         Finished(
@@ -138,7 +142,7 @@ async def attend(
     async with hosting(data, config, Library(namespace=config.namespace), own) as host:
         with _Interrupts(host.stop, own):
             runs = [run for run in host.recover() if run.uid in own.uids]
-            await _host(host, runs)
+            await _host(host, runs, own)
         return [_stored(host.store, uid) for uid in uids]
 
 
@@ -153,15 +157,19 @@ class _Own:
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
         self.uids: set[str] = set()
+        self.changed = 0.0
+        """When one of them last moved, by the loop's clock."""
 
     def workflow(self, run: Run) -> None:
         """Pass on what concerns a run of ours."""
         if run.uid in self.uids:
+            self.changed = asyncio.get_running_loop().time()
             self._watcher.workflow(run)
 
     def nodes(self, run: Run, nodes: Sequence[Node]) -> None:
         """Pass on what concerns a run of ours."""
         if run.uid in self.uids:
+            self.changed = asyncio.get_running_loop().time()
             self._watcher.nodes(run, nodes)
 
     def note(self, text: str) -> None:

@@ -12,8 +12,10 @@ import msgspec
 
 from tiphys.config import Config, RunOptions
 from tiphys.control.submit import Overrides, Submission, prepare, read_files
-from tiphys.errors import Problem
+from tiphys.errors import InvalidInputError, Problem
 from tiphys.spec.library import Library
+from tiphys.spec.model import CronWorkflow
+from tiphys.spec.parse import Bundle, Parsed
 from tiphys.spec.yaml import Document
 
 
@@ -40,6 +42,8 @@ def read_order(
 ) -> Order:
     """Read and check every workflow of ``files``; raise SpecError where one cannot run."""
     bundle = read_files(files)
+    if not bundle.workflows:
+        raise _nothing_to_run(bundle, [name for name, _ in files])
     library = Library.of(bundle, namespace=config.namespace)
     overrides = Overrides(
         parameters=parameters,
@@ -51,4 +55,34 @@ def read_order(
     defaults = config.workflow_defaults.spec if config.workflow_defaults else None
     ready = [prepare(parsed, library, overrides, defaults) for parsed in bundle.workflows]
     documents = [parsed.document for parsed in bundle.workflows]
-    return Order(files, overrides, config, options, library, ready, documents, bundle.problems)
+    warnings = (*bundle.problems, *map(_left_alone, bundle.cron_workflows))
+    return Order(files, overrides, config, options, library, ready, documents, warnings)
+
+
+def _nothing_to_run(bundle: Bundle, files: Sequence[str]) -> InvalidInputError:
+    where = ", ".join(files)
+    if bundle.cron_workflows:
+        name = bundle.cron_workflows[0].value.metadata.name or "NAME"
+        how = f"{_CRON}, and `tiphys cron run {name}` then runs it at once"
+        return InvalidInputError(f"a CronWorkflow runs when it is due ({where}): {how}")
+    templates = (*bundle.workflow_templates, *bundle.cluster_workflow_templates)
+    if templates or bundle.job_templates:
+        how = "a Workflow with a workflowTemplateRef, or a JobFlow, runs them"
+        return InvalidInputError(f"there are only templates in {where}: {how}")
+    return InvalidInputError(f"there is no Workflow in {where}")
+
+
+_CRON = "`tiphys cron create` takes it"
+
+
+def _left_alone(cron: Parsed[CronWorkflow]) -> Problem:
+    line, column = cron.document.place(("kind",))
+    return Problem(
+        code="not_run",
+        message=f"the CronWorkflow {cron.value.metadata.name} is left alone",
+        line=line,
+        column=column,
+        file=cron.document.file,
+        hint=_CRON,
+        warning=True,
+    )

@@ -143,11 +143,13 @@ def _header_value(header: model.HTTPHeader, resources: Resources, namespace: str
     source = header.value_from.secret_key_ref if header.value_from is not None else None
     if source is None:
         return header.value
-    found = (resources.secret(namespace, source.name) or {}).get(source.key)
+    secret = resources.secret(namespace, source.name)
+    found = (secret or {}).get(source.key)
     if found is None:
         if source.optional:
             return None
-        raise ArtifactError(f"header {header.name}: secret {source.name} has no key {source.key}")
+        why = "was not found" if secret is None else f"has no key {source.key}"
+        raise ArtifactError(f"header {header.name}: secret {source.name} {why}")
     return found.decode("utf-8", "replace").rstrip("\r\n")
 
 

@@ -34,7 +34,7 @@ ACTIONS = frozenset(
      "CompleteJob", "ResumeJob"}
 )  # fmt: skip
 PHASES = frozenset({"Pending", "Running", "Succeeded", "Failed", "Completed"})
-PLUGINS = frozenset({"env", "svc", "ssh"})
+PLUGINS = frozenset({"env", "svc"})
 _MOST_NAME = 63
 
 
