@@ -239,6 +239,36 @@ def test_an_unknown_queue_is_refused_where_there_are_queues_and_else_it_does_not
     assert listed.out == "bad\n"
 
 
+_CLAIM = """
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+"""
+
+
+def test_a_claim_that_is_an_empty_folder_here_is_told_until_it_is_used_or_made(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    volumes = b"  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n  entrypoint"
+    pod = _POD.replace("['true']}", "['true'], volumeMounts: [{name: v, mountPath: /v}]}")
+    text = _workflow(pod).replace(b"  entrypoint", volumes).replace(b"{name: bad}", b"{name: a}")
+    (tmp_path / "a.yaml").write_bytes(text)
+    (tmp_path / "b.yaml").write_bytes(text.replace(b": a}", b": b}"))
+    made = text.replace(b": a}", b": c}").replace(b"claimName: data", b"claimName: own")
+    (tmp_path / "c.yaml").write_bytes(made + _CLAIM.replace("{name: data}", "{name: own}").encode())
+
+    first, second, third = (
+        _tiphys(tmp_path, environment, "run", "-q", f"{name}.yaml") for name in "abc"
+    )
+
+    assert [each.code for each in (first, second, third)] == [0, 0, 0]
+    assert "warning: a.yaml:5:58: spec.volumes[0].persistentVolumeClaim.claimName" in first.err
+    assert "there is no claim 'data' yet: it begins as an empty folder" in first.err
+    assert "no claim" not in second.err + third.err
+
+
 _FLOW = {"flows": [{"name": "bad"}], "jobRetainPolicy": "retain"}
 
 

@@ -24,6 +24,7 @@ from tiphys.control.server import Desk, pack_files
 from tiphys.control.service import Service
 from tiphys.control.standstill import tell_standstill
 from tiphys.control.turn import Watcher
+from tiphys.control.volume_check import new_claims
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
@@ -74,6 +75,7 @@ async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
         queues = host.control.scheduler.queues.leaves()
         for each, document in zip(order.submissions, order.documents, strict=True):
             check_queues(each.workflow, document, host.schedulers, queues)
+        _warn_of_claims(order, host, watcher)
         host.keep_secrets(order.library.secrets.values())
         with _Interrupts(host.stop, watcher):
             runs = [host.submit(each, order.library) for each in order.submissions]
@@ -81,6 +83,13 @@ async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
             if not order.config.store.url:
                 host.ledger.write_here()
             return await _host(host, runs, watcher)
+
+
+def _warn_of_claims(order: Order, host: Host, watcher: Watcher) -> None:
+    for each, document in zip(order.submissions, order.documents, strict=True):
+        known, folder = order.library, host.data / "volumes"
+        for problem in new_claims(each.workflow, document, known, folder, host.schedulers):
+            watcher.note(f"warning: {problem}")
 
 
 async def _host(host: Host, runs: Sequence[Run], watcher: _Own) -> list[Finished]:

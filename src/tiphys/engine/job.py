@@ -384,7 +384,7 @@ def _restart(run: Run, frame: JobFrame, slots: list[Slot], why: str) -> None:
     most = MAX_RETRY if frame.spec.max_retry is None else frame.spec.max_retry
     _note(run, frame, JobPhase.RESTARTING)
     if record.retries >= most:
-        _end(run, frame, JobPhase.FAILED, Phase.FAILED, f"{why}: restarted {record.retries} times")
+        _end(run, frame, JobPhase.FAILED, Phase.FAILED, f"{why}: no retry of {most} is left")
         return
     record.rounds += len(slots) == len(frame.slots)
     frame.ending = True

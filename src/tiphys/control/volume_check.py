@@ -1,0 +1,62 @@
+"""Which claims of a text begin as empty folders on this machine.
+
+A file that was written for a cluster names volumes that are full there. Here each is a folder of
+the data directory, made at its first use: that is said before tasks find nothing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path as Folder
+
+from tiphys.config import SchedulerSettings
+from tiphys.control.choice import choose
+from tiphys.errors import Problem
+from tiphys.ports import LOCAL, SCHEDULER_LABEL
+from tiphys.spec import model
+from tiphys.spec.library import Library
+from tiphys.spec.report import path_text
+from tiphys.spec.yaml import Document, Path
+
+
+def new_claims(
+    workflow: model.Workflow,
+    document: Document,
+    library: Library,
+    volumes: Folder,
+    settings: SchedulerSettings,
+) -> Iterator[Problem]:
+    """Warn of each claim that no file makes and no run has used; ``volumes`` holds the others."""
+    settled, _ = choose(workflow, settings)
+    if settled.metadata.labels.get(SCHEDULER_LABEL, LOCAL) != LOCAL:
+        return
+    namespace = workflow.metadata.namespace or library.namespace
+    seen: set[str] = set()
+    for path, name in _named(workflow.spec):
+        folder = volumes / namespace / name
+        if name in seen or library.volume_claim(name, namespace=namespace) or folder.exists():
+            continue
+        seen.add(name)
+        line, column = document.place(path)
+        yield Problem(
+            code="new_claim",
+            message=f"there is no claim {name!r} yet: it begins as an empty folder",
+            path=path_text(path),
+            line=line,
+            column=column,
+            file=document.file,
+            hint=str(folder),
+            warning=True,
+        )
+
+
+def _named(spec: model.WorkflowSpec) -> Iterator[tuple[Path, str]]:
+    """Give the claims that volumes name; what is not known yet begins later."""
+    places: list[tuple[Path, tuple[model.Volume, ...]]] = [(("spec", "volumes"), spec.volumes)]
+    for number, template in enumerate(spec.templates):
+        places.append((("spec", "templates", number, "volumes"), template.volumes))
+    for path, volumes in places:
+        for number, volume in enumerate(volumes):
+            source = volume.persistent_volume_claim
+            if source is not None and source.claim_name and "{{" not in source.claim_name:
+                yield (*path, number, "persistentVolumeClaim", "claimName"), source.claim_name
