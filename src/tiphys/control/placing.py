@@ -15,6 +15,7 @@ from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType
 from tiphys.engine.run import Run
+from tiphys.errors import RuntimeFailure
 from tiphys.ports import CRON_LABEL, LOCAL
 from tiphys.scheduling import Gang, Resources
 from tiphys.scheduling.admission import QUEUE_KEYS, queue_of
@@ -76,7 +77,7 @@ def facts_of(
         id=attempt_id(run, command.attempt),
         workflow=run.uid,
         # What runs on a cluster uses nothing of this machine.
-        requests=wanted_by(template) if scheduler_of(run) == LOCAL else _DAEMON,
+        requests=wanted_by(_patched(run, template)) if scheduler_of(run) == LOCAL else _DAEMON,
         queued_at=now if node.ours.queued_at is None else node.ours.queued_at,
         workflow_created_at=run.created_at,
         layer=layer_of(run, node),
@@ -94,6 +95,18 @@ def _gang(gang: cm.Gang | None) -> Gang | None:
     if gang is None:
         return None
     return Gang(name=gang.name, min_member=gang.least, min_task_member=gang.roles)
+
+
+def _patched(run: Run, template: model.Template) -> model.Template:
+    """A template as it will run: a patch may change what it asks for."""
+    if not run.spec.pod_spec_patch and not template.pod_spec_patch:
+        return template
+    from tiphys.runtimes import patch  # noqa: PLC0415 - few have one
+
+    try:
+        return patch.apply(template, run.spec.pod_spec_patch)
+    except RuntimeFailure:
+        return template  # Who runs it says what is wrong.
 
 
 def _with_company(run: Run, node: Node, facts: Facts) -> Facts:

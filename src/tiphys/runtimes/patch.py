@@ -13,6 +13,9 @@ import yaml
 from tiphys.errors import RuntimeFailure
 from tiphys.spec import model
 
+_FAILED = "Failed to merge the workflow PodSpecPatch"
+"""Argo's words, also for a template's own."""
+
 
 def apply(template: model.Template, text: str) -> model.Template:
     """Return the template with the patches of the workflow and of its own."""
@@ -26,8 +29,12 @@ def _apply(template: model.Template, text: str) -> model.Template:
     try:
         value = yaml.safe_load(text)
         containers = {entry["name"]: entry for entry in (value or {}).get("containers") or ()}
+    except yaml.MarkedYAMLError as error:
+        # On one line, and without the name that the parser gives to a text without a file.
+        where = "" if error.problem_mark is None else f" in line {error.problem_mark.line + 1}"
+        raise RuntimeFailure(f"{_FAILED}: {error.problem}{where}") from error
     except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
-        raise RuntimeFailure(f"Failed to merge the workflow PodSpecPatch: {error}") from error
+        raise RuntimeFailure(f"{_FAILED}: {error}") from error
     changed: dict[str, Any] = {}
     deadline = (value or {}).get("activeDeadlineSeconds")
     if deadline is not None:
@@ -56,7 +63,7 @@ def _patched(container: model.Container, entry: dict[str, Any]) -> Any:
         )
         given = msgspec.convert(entry.get("env") or [], tuple[model.EnvVar, ...])
     except (msgspec.ValidationError, AttributeError, TypeError) as error:
-        raise RuntimeFailure(f"Failed to merge the workflow PodSpecPatch: {error}") from error
+        raise RuntimeFailure(f"{_FAILED}: {error}") from error
     names = {variable.name for variable in given}
     kept = tuple(variable for variable in container.env if variable.name not in names)
     changed["env"] = (*kept, *given)
