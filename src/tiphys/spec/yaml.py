@@ -260,10 +260,11 @@ class _Composer(msgspec.Struct):
             code="parse_error", message=message, file=self.file, line=line, column=column
         )
 
-    def _stop(self, event: Any, message: str, *, code: str = "yaml_limit") -> SpecError:
-        line, column = _mark(event)
-        problem = Problem(code=code, message=message, file=self.file, line=line, column=column)
-        return SpecError([*self.problems, problem])
+    def _stop(
+        self, event: Any, message: str, *, code: str = "yaml_limit", hint: str = ""
+    ) -> SpecError:
+        self._note(event, code, message, hint=hint)
+        return SpecError(self.problems)
 
     def _note(self, event: Any, code: str, message: str, *, hint: str = "") -> None:
         line, column = _mark(event)
@@ -378,7 +379,7 @@ class _Composer(msgspec.Struct):
         value = node.value if node else None
         if node is None or value is None or isinstance(value, (list, dict)):
             message = "a key must be text, not a list, a mapping or nothing"
-            raise self._stop(event, message, code="parse_error")
+            raise self._stop(event, message, code="parse_error", hint=_hint(event))
         if isinstance(value, bool):
             if is_boolean(node.text) and node.text.lower() not in ("true", "false"):
                 key = Key(node.text, (*path, node.text), *_mark(event))
@@ -417,6 +418,13 @@ class _Composer(msgspec.Struct):
                 added += entry.node.size + 1
         self._count(event, added)
         return added
+
+
+def _hint(key: Any) -> str:
+    """Say what was meant by a key that is a mapping: two braces without quotes, as a rule."""
+    if not (isinstance(key, yaml.MappingStartEvent) and key.flow_style):
+        return ""
+    return "put {{…}} in quotes; a Helm template has to be rendered first"
 
 
 def _mark(event: Any) -> tuple[int, int]:

@@ -238,6 +238,15 @@ def test_what_cannot_be_read_is_a_parse_error_with_its_place(
     assert problem.file == "f.yaml"
 
 
+def test_braces_without_quotes_are_told_what_they_lack() -> None:
+    (bare,) = problems_of("a: {{ .Release.Name }}-x")
+    (other,) = problems_of("? [a, b]\n: c\n")
+
+    assert (bare.code, bare.line, bare.column) == ("parse_error", 1, 5)
+    assert bare.hint.startswith("put {{…}} in quotes")
+    assert (other.code, other.hint) == ("parse_error", "")
+
+
 def test_duplicate_keys_and_tags_are_all_reported_together() -> None:
     found = problems_of("a: 1\nb: !custom 2\na: 3\nc: !!binary aGk=\nd: !x {}\n")
 
