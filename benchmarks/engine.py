@@ -11,6 +11,7 @@ compares with the first size of the same shape: it must not grow with the workfl
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import resource
 import subprocess
@@ -18,6 +19,7 @@ import sys
 import time
 from collections import deque
 
+from tiphys.__main__ import GARBAGE
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
@@ -82,6 +84,7 @@ def measure(shape: str, size: int) -> dict[str, float]:
     text = json.dumps(
         {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {}, "spec": spec}
     )
+    gc.set_threshold(*GARBAGE)  # As in the product.
     run = load(text)
     memory, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     play(run)

@@ -9,6 +9,10 @@ from contextlib import suppress
 
 from tiphys import __version__
 
+GARBAGE = (100_000, 20, 20)
+"""Python looks for rings of dead objects after every 700 new ones. We make few such rings, and tens
+of thousands of objects that stay: modules first, then templates and nodes."""
+
 
 def main() -> None:
     """Run the command line."""
@@ -16,9 +20,7 @@ def main() -> None:
         # Asked for by scripts and completions all the time: not worth loading anything.
         sys.stdout.write(f"tiphys {__version__}\n")
         return
-    # Python looks for rings of dead objects after every 700 new ones. We make few such rings, and
-    # tens of thousands of objects that stay: modules first, then templates and nodes.
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(*GARBAGE)
     if sys.argv[1:2] == ["run"] and not any(word.startswith(_NOT_HERE) for word in sys.argv):
         _load_executor()
     from tiphys.cli.app import run  # noqa: PLC0415
