@@ -290,10 +290,12 @@ def test_an_unknown_queue_of_a_job_is_refused_as_well(
 
     one = _tiphys(tmp_path, environment, "run", "job.yaml")
     whole = _tiphys(tmp_path, environment, "run", "flow.yaml")
+    both = _tiphys(tmp_path, environment, "run", "job.yaml", "flow.yaml")
 
     assert (one.code, whole.code) == (2, 2)
     assert "spec.queue: there is no queue 'nowhere'" in one.err
     assert "spec.flows: there is no queue 'nowhere'" in whole.err
+    assert both.err.endswith("2 errors\n")
 
 
 # --- what only shows while the workflow runs ------------------------------------------------

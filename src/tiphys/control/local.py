@@ -10,6 +10,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,7 @@ from tiphys.control.door import Caller, Door, knock
 from tiphys.control.follow import follow
 from tiphys.control.host import Host, hosting
 from tiphys.control.order import Order
-from tiphys.control.queue_check import check_queues
+from tiphys.control.queue_check import queue_problems
 from tiphys.control.server import Desk, pack_files
 from tiphys.control.service import Service
 from tiphys.control.standstill import tell_standstill
@@ -28,7 +29,7 @@ from tiphys.control.volume_check import new_claims
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
-from tiphys.errors import StoreLockedError, TiphysError
+from tiphys.errors import Problem, SpecError, StoreLockedError, TiphysError
 from tiphys.spec.library import Library
 from tiphys.store import Store, WorkflowRow
 from tiphys.wire.argo import decode_node
@@ -72,10 +73,7 @@ async def run_order(order: Order, watcher: Watcher) -> list[Finished]:
 async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
     watcher = _Own(onlooker)
     async with hosting(order.options.data, order.config, order.library, watcher) as host:
-        queues = host.control.scheduler.queues.leaves()
-        for each, document in zip(order.submissions, order.documents, strict=True):
-            check_queues(each.workflow, document, host.schedulers, queues)
-        _warn_of_claims(order, host, watcher)
+        _check(order, host, watcher)
         host.keep_secrets(order.library.secrets.values())
         with _Interrupts(host.stop, watcher):
             runs = [host.submit(each, order.library) for each in order.submissions]
@@ -85,11 +83,18 @@ async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
             return await _host(host, runs, watcher)
 
 
-def _warn_of_claims(order: Order, host: Host, watcher: Watcher) -> None:
-    for each, document in zip(order.submissions, order.documents, strict=True):
-        known, folder = order.library, host.data / "volumes"
-        for problem in new_claims(each.workflow, document, known, folder, host.schedulers):
+def _check(order: Order, host: Host, watcher: Watcher) -> None:
+    """Refuse queues that do not exist here, and warn of claims that do not."""
+    queues = host.control.scheduler.queues.leaves()
+    problems: list[Problem] = []
+    for number, each in enumerate(order.submissions):
+        read, known = partial(order.document, number), host.schedulers
+        problems += queue_problems(each.workflow, read, known, queues)
+        folder = host.data / "volumes"
+        for problem in new_claims(each.workflow, read, order.library, folder, known):
             watcher.note(f"warning: {problem}")
+    if problems:
+        raise SpecError(problems)
 
 
 async def _host(host: Host, runs: Sequence[Run], watcher: _Own) -> list[Finished]:
@@ -102,6 +107,8 @@ async def _host(host: Host, runs: Sequence[Run], watcher: _Own) -> list[Finished
         await host.until(runs)
     finally:
         standstill.cancel()
+        with suppress(asyncio.CancelledError):
+            await standstill
         await door.close()
     return [
         Finished(

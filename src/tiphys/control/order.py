@@ -28,9 +28,11 @@ class Order(msgspec.Struct, frozen=True):
     options: RunOptions
     library: Library
     submissions: Sequence[Submission]
-    documents: Sequence[Document]
-    """What each was read from."""
     warnings: Sequence[Problem]
+
+    def document(self, number: int) -> Document:
+        """Read the text of a submission again, for places; few need it, and it is large."""
+        return read_files(self.files).workflows[number].document
 
 
 def read_order(
@@ -54,9 +56,8 @@ def read_order(
     )
     defaults = config.workflow_defaults.spec if config.workflow_defaults else None
     ready = [prepare(parsed, library, overrides, defaults) for parsed in bundle.workflows]
-    documents = [parsed.document for parsed in bundle.workflows]
     warnings = (*bundle.problems, *map(_left_alone, bundle.cron_workflows))
-    return Order(files, overrides, config, options, library, ready, documents, warnings)
+    return Order(files, overrides, config, options, library, ready, warnings)
 
 
 def _nothing_to_run(bundle: Bundle, files: Sequence[str]) -> InvalidInputError:

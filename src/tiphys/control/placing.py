@@ -15,14 +15,12 @@ from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType
 from tiphys.engine.run import Run
-from tiphys.errors import RuntimeFailure
 from tiphys.ports import CRON_LABEL, LOCAL
 from tiphys.scheduling import Gang, Resources
 from tiphys.scheduling.admission import QUEUE_KEYS, queue_of
 from tiphys.scheduling.estimate import Memory, key_of
 from tiphys.scheduling.placement import Choice, Facts, choose, priority_of
 from tiphys.scheduling.queue import DEFAULT
-from tiphys.scheduling.resource import NOTHING
 from tiphys.spec import model
 
 
@@ -77,7 +75,7 @@ def facts_of(
         id=attempt_id(run, command.attempt),
         workflow=run.uid,
         # What runs on a cluster uses nothing of this machine.
-        requests=wanted_by(_patched(run, template)) if scheduler_of(run) == LOCAL else _DAEMON,
+        requests=wanted_by(template) if scheduler_of(run) == LOCAL else _DAEMON,
         queued_at=now if node.ours.queued_at is None else node.ours.queued_at,
         workflow_created_at=run.created_at,
         layer=layer_of(run, node),
@@ -88,7 +86,7 @@ def facts_of(
         queue=_own_queue(template.metadata) if _uses_own_queues(run) else "",
         priority=_own_priority(run, template),
     )
-    return _with_company(run, node, facts)
+    return _as_gang(run, node, facts)
 
 
 def _gang(gang: cm.Gang | None) -> Gang | None:
@@ -97,31 +95,14 @@ def _gang(gang: cm.Gang | None) -> Gang | None:
     return Gang(name=gang.name, min_member=gang.least, min_task_member=gang.roles)
 
 
-def _patched(run: Run, template: model.Template) -> model.Template:
-    """A template as it will run: a patch may change what it asks for."""
-    if not run.spec.pod_spec_patch and not template.pod_spec_patch:
-        return template
-    from tiphys.runtimes import patch  # noqa: PLC0415 - few have one
-
-    try:
-        return patch.apply(template, run.spec.pod_spec_patch)
-    except RuntimeFailure:
-        return template  # Who runs it says what is wrong.
-
-
-def _with_company(run: Run, node: Node, facts: Facts) -> Facts:
-    """Say what has to run at the same time: daemons, and the others of a Job."""
-    beside = NOTHING
-    for each in (each for group in run.daemons.values() for each in group):
-        leaf = run.leaves.get(each)
-        if leaf is not None and each != node.id:
-            beside += wanted_by(leaf.template)
+def _as_gang(run: Run, node: Node, facts: Facts) -> Facts:
+    """Say for a pod of a Job what has to run at the same time."""
     job = run.nodes.get(node.boundary_id)
-    if job is None or job.ours.job is None:
-        return replace(facts, beside=beside) if beside else facts
-    from tiphys.control.company import least_of_job, relied_on  # noqa: PLC0415 - most have no Jobs
+    if job is None or job.ours.job is None or scheduler_of(run) != LOCAL:
+        return facts
+    from tiphys.control.company import least_of_job, number_of  # noqa: PLC0415 - most have no Jobs
 
-    return replace(facts, together=least_of_job(run, job), beside=beside + relied_on(run, job))
+    return replace(facts, together=least_of_job(run, job), number=number_of(node))
 
 
 def wanted_by(template: model.Template) -> Resources:

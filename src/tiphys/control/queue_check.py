@@ -8,7 +8,8 @@ others (its workflow template names one, or it was removed meanwhile) ends as an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from tiphys.config import SchedulerSettings
 from tiphys.control.choice import choose
@@ -28,18 +29,30 @@ def check_queues(
     workflow: model.Workflow, document: Document, settings: SchedulerSettings, known: Sequence[str]
 ) -> None:
     """Raise SpecError with every place that names a queue which is none of those that take work."""
-    if set(known) == {DEFAULT}:
-        return
-    settled, fallen = choose(workflow, settings)
-    if fallen or settled.metadata.labels.get(SCHEDULER_LABEL, LOCAL) != LOCAL:
-        return
-    problems = [
-        _problem(document, path, name, known)
-        for path, name in dict.fromkeys((*_named(workflow), *_of_jobs(workflow, document)))
-        if name not in known and "{{" not in name
-    ]
+    problems = queue_problems(workflow, lambda: document, settings, known)
     if problems:
         raise SpecError(problems)
+
+
+def queue_problems(
+    workflow: model.Workflow,
+    read: Callable[[], Document],
+    settings: SchedulerSettings,
+    known: Sequence[str],
+) -> list[Problem]:
+    """Give a problem for each such place; the text is read only if there is one."""
+    if set(known) == {DEFAULT}:
+        return []
+    settled, fallen = choose(workflow, settings)
+    if fallen or settled.metadata.labels.get(SCHEDULER_LABEL, LOCAL) != LOCAL:
+        return []
+    wrong = [each for each in (*_named(workflow), *_of_jobs(workflow)) if each[1] not in known]
+    wrong = [(path, name) for path, name in wrong if "{{" not in name]
+    if not wrong:
+        return []
+    document = read()
+    places = dict.fromkeys((_placed(path, document), name) for path, name in wrong)
+    return [_problem(document, path, name, known) for path, name in places]
 
 
 def _named(workflow: model.Workflow) -> Iterator[tuple[Path, str]]:
@@ -54,14 +67,20 @@ def _named(workflow: model.Workflow) -> Iterator[tuple[Path, str]]:
         yield from list(_marks(path, template.metadata.annotations, template.metadata.labels))[:1]
 
 
-def _of_jobs(workflow: model.Workflow, document: Document) -> Iterator[tuple[Path, str]]:
-    """Give the queues of Volcano Jobs; the templates of a flow stand in texts of their own."""
-    kind = document.value.get("kind")
+def _of_jobs(workflow: model.Workflow) -> Iterator[tuple[Path, str]]:
+    """Give the queues of Volcano Jobs."""
     for number, template in enumerate(workflow.spec.templates):
         queue = (template.volcano_job or {}).get("queue")
-        if queue:
-            inside = ("spec", "templates", number, "volcanoJob", "queue")
-            yield {"Job": ("spec", "queue"), "JobFlow": ("spec", "flows")}.get(kind, inside), queue
+        if isinstance(queue, str) and queue:
+            yield ("spec", "templates", number, "volcanoJob", "queue"), queue
+
+
+def _placed(path: Path, document: Document) -> Path:
+    """Give the place that people know: the templates of a flow stand in texts of their own."""
+    if "volcanoJob" not in path:
+        return path
+    places: dict[Any, Path] = {"Job": ("spec", "queue"), "JobFlow": ("spec", "flows")}
+    return places.get(document.value.get("kind"), path)
 
 
 def _marks(

@@ -19,7 +19,7 @@ MOST = 3
 """Nodes of a run that are named; a fan-out waits for one reason."""
 _AT_WORK = frozenset({NodeType.POD, NodeType.HTTP, NodeType.PLUGIN, NodeType.JOB})
 _USUAL = frozenset({"DependencyPending", "Starting"})
-"""Reasons that tell nothing: what they wait for has one of its own."""
+"""Reasons that tell nothing: what is waited for has one of its own."""
 
 
 async def tell_standstill(
@@ -45,17 +45,24 @@ def reasons(control: Control, run: Run) -> Iterator[str]:
     """Give the reasons why a run stands still; none where something of it runs."""
     if run.ended or any(map(_is_at_work, run.nodes.values())):
         return
-    rows = [row for row in control.explain(run.uid) if _kind(row) not in _USUAL]
+    rows = [row for row in control.explain(run.uid) if _is_telling(row)]
     for row in rows[:MOST]:
         hint = f": `tiphys resume {run.name}` lets it go on" if _kind(row) == "Paused" else ""
-        yield f"{row['name'] or run.name}: {row['text']}{hint}"
+        yield f"{row['name']}: {row['text']}{hint}"
     if len(rows) > MOST:
-        yield f"and {len(rows) - MOST} more of {run.name}: `tiphys explain {run.name}`"
+        yield f"and more of {run.name} waits: `tiphys explain {run.name}`"
+
+
+def _is_telling(row: dict[str, Any]) -> bool:
+    """Whether a row says why something waits; one counts those that were left out."""
+    if "more" in row or _kind(row) in _USUAL:
+        return False
+    # A pause that ends by itself is what was asked for.
+    return _kind(row) != "Paused" or row["data"].get("until") is None
 
 
 def _kind(row: dict[str, Any]) -> str:
-    """The kind of a reason; "" for the row that counts what was left out."""
-    return str(row.get("data", {}).get("type", ""))
+    return str(row["data"]["type"])
 
 
 def _is_at_work(node: Node) -> bool:

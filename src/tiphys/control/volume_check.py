@@ -6,11 +6,12 @@ the data directory, made at its first use: that is said before tasks find nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path as Folder
 
 from tiphys.config import SchedulerSettings
 from tiphys.control.choice import choose
+from tiphys.core.name import is_dns1123_subdomain
 from tiphys.errors import Problem
 from tiphys.ports import LOCAL, SCHEDULER_LABEL
 from tiphys.spec import model
@@ -21,12 +22,15 @@ from tiphys.spec.yaml import Document, Path
 
 def new_claims(
     workflow: model.Workflow,
-    document: Document,
+    read: Callable[[], Document],
     library: Library,
     volumes: Folder,
     settings: SchedulerSettings,
 ) -> Iterator[Problem]:
-    """Warn of each claim that no file makes and no run has used; ``volumes`` holds the others."""
+    """Warn of each claim that no file makes and no run has used; ``volumes`` holds the others.
+
+    The text is read only if there is one.
+    """
     settled, _ = choose(workflow, settings)
     if settled.metadata.labels.get(SCHEDULER_LABEL, LOCAL) != LOCAL:
         return
@@ -34,9 +38,12 @@ def new_claims(
     seen: set[str] = set()
     for path, name in _named(workflow.spec):
         folder = volumes / namespace / name
-        if name in seen or library.volume_claim(name, namespace=namespace) or folder.exists():
+        if name in seen or not is_dns1123_subdomain(name):
             continue
         seen.add(name)
+        if library.volume_claim(name, namespace=namespace) or folder.exists():
+            continue
+        document = read()
         line, column = document.place(path)
         yield Problem(
             code="new_claim",

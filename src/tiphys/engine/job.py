@@ -47,7 +47,7 @@ _NEVER = frozenset({"Never"})
 _SCHEDULER, _HERE = "tiphys.dev/scheduler", "local"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class JobFrame:
     """A Job under way."""
 

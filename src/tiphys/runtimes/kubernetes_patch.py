@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
-from tiphys.errors import RuntimeFailure
+from tiphys.runtimes.patch import read_patch
 
 Json = dict[str, Any]
 _KEYS = {
@@ -32,13 +30,7 @@ def apply_patches(spec: Json, *texts: str) -> Json:
     for text in texts:
         if not text:
             continue
-        try:
-            patch = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise RuntimeFailure(f"Failed to merge the workflow PodSpecPatch: {error}") from error
-        if not isinstance(patch, dict):
-            raise RuntimeFailure("Failed to merge the workflow PodSpecPatch: it is no mapping")
-        spec = _merge_maps(spec, patch)
+        spec = _merge_maps(spec, read_patch(text))
     return spec
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import yaml
 
-from tiphys.errors import RuntimeFailure
+from tiphys.errors import RuntimeFailure, SpecError
 from tiphys.spec import model
+from tiphys.spec.yaml import load
 
-_FAILED = "Failed to merge the workflow PodSpecPatch"
+FAILED = "Failed to merge the workflow PodSpecPatch"
 """Argo's words, also for a template's own."""
 
 
@@ -25,18 +25,27 @@ def apply(template: model.Template, text: str) -> model.Template:
     return template
 
 
-def _apply(template: model.Template, text: str) -> model.Template:
+def read_patch(text: str) -> dict[str, Any]:
+    """Read a patch, within the bounds that hold for every text."""
     try:
-        value = yaml.safe_load(text)
-        containers = {entry["name"]: entry for entry in (value or {}).get("containers") or ()}
-    except yaml.MarkedYAMLError as error:
-        # On one line, and without the name that the parser gives to a text without a file.
-        where = "" if error.problem_mark is None else f" in line {error.problem_mark.line + 1}"
-        raise RuntimeFailure(f"{_FAILED}: {error.problem}{where}") from error
-    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
-        raise RuntimeFailure(f"{_FAILED}: {error}") from error
+        documents = load(text)
+    except SpecError as error:
+        first = error.problems[0]
+        raise RuntimeFailure(f"{FAILED}: line {first.line}: {first.message}") from error
+    value = documents[0].value if documents else {}
+    if not isinstance(value, dict):
+        raise RuntimeFailure(f"{FAILED}: it is no mapping")
+    return value
+
+
+def _apply(template: model.Template, text: str) -> model.Template:
+    value = read_patch(text)
+    try:
+        containers = {entry["name"]: entry for entry in value.get("containers") or ()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise RuntimeFailure(f"{FAILED}: containers: {error}") from error
     changed: dict[str, Any] = {}
-    deadline = (value or {}).get("activeDeadlineSeconds")
+    deadline = value.get("activeDeadlineSeconds")
     if deadline is not None:
         changed["active_deadline_seconds"] = str(deadline)
     for kind in ("container", "script"):
@@ -63,7 +72,7 @@ def _patched(container: model.Container, entry: dict[str, Any]) -> Any:
         )
         given = msgspec.convert(entry.get("env") or [], tuple[model.EnvVar, ...])
     except (msgspec.ValidationError, AttributeError, TypeError) as error:
-        raise RuntimeFailure(f"{_FAILED}: {error}") from error
+        raise RuntimeFailure(f"{FAILED}: {error}") from error
     names = {variable.name for variable in given}
     kept = tuple(variable for variable in container.env if variable.name not in names)
     changed["env"] = (*kept, *given)

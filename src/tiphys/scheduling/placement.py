@@ -66,9 +66,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     gang: Gang | None = None
     """Those that it starts together with, where its workflow says so."""
     together: Resources = NOTHING
-    """What it asks for along with all that have to run at the same time: the least of its Job."""
-    beside: Resources = NOTHING
-    """What others of its workflow ask for that run already and stay while it runs: daemons."""
+    """What the least of its Job asks for, it among them: that runs at once, or nothing does."""
+    number: int = 0
+    """Which of its task's replicas it is."""
 
 
 def choose(
@@ -139,21 +139,23 @@ def work_of(facts: Facts, choice: Choice, largest: Resources) -> tuple[Work, tup
 
 
 def _cut_down(facts: Facts, largest: Resources) -> tuple[Resources, tuple[str, ...]]:
-    """Cut what a node asks for: to what there is, to its part of what those can have that have to
-    run together, and to what those leave who stay. None of them could ever make room for it."""
-    if not facts.together and not facts.beside:
+    """Cut what a node asks for down to what there is; a gang that could never start is cut down as
+    a whole, each of its members by the same part."""
+    if facts.together.fits(largest):
         return clamp(facts.requests, largest)
     kept: dict[str, int] = {}
     words = []
     for name, amount in facts.requests.items:
-        have, whole = largest.get(name), max(amount, facts.together.get(name))
-        left = max(0, have - facts.beside.get(name))
-        part = min(amount if whole <= have else amount * have // whole, left)
+        have, whole = largest.get(name), facts.together.get(name)
+        part = min(amount, have)
+        if whole > have:
+            # Added up over the replicas it is no more than there is: of two gpus for four pods
+            # every other one has one.
+            n = facts.number
+            part = (n + 1) * amount * have // whole - n * amount * have // whole
+        asked, why = (whole, " with its gang") if whole > max(amount, have) else (amount, "")
         if part < amount:
-            room = have if whole > have else left
-            why = "" if whole == amount else " with its gang"
-            why = why if whole > have or left == have else " beside what it relies on"
-            words.append(f"asks for {amount_text(name, whole)}{why}, has {amount_text(name, room)}")
+            words.append(f"asks for {amount_text(name, asked)}{why}, has {amount_text(name, have)}")
         if part:
             kept[name] = part
     return Resources(kept), tuple(words)

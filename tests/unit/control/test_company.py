@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tiphys.control.placing import facts_of
 from tiphys.control.planning import Planning
 from tiphys.control.task import attempt_id
 from tiphys.engine import command as cm
@@ -10,7 +9,6 @@ from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
 from tiphys.engine.run import Run
 from tiphys.scheduling import Queue, QueueTree, Resources
-from tiphys.testing.flow import flow
 from tiphys.testing.harness import NOON, load
 
 TWO = Resources(cpu=2000, pods=8)
@@ -85,53 +83,17 @@ def test_only_the_least_of_a_job_has_to_fit() -> None:
     assert day.planning.scheduler.used() == Resources(cpu=2000, pods=2)
 
 
-def test_who_is_depended_on_leaves_room_for_those_who_wait_for_it() -> None:
-    day = Day(job(task("ps", 8), task("worker", 8, after="ps"), least="  minAvailable: 1\n"))
+def test_who_is_depended_on_may_use_the_whole_machine() -> None:
+    day = Day(job(task("a", 1, replicas=40), task("b", 1, after="a"), least="  minAvailable: 1\n"))
 
-    assert day.send(ev.RunStarted(at=NOON)) == ["wf.ps-0"]
-    server = next(node for node in day.run.nodes.values() if node.name == "wf.ps-0")
-    begun = day.send(ev.NodeStarted(at=NOON, node=server.id, attempt=server.ours.attempt))
-
-    assert begun == ["wf.worker-0"]
-    assert day.planning.scheduler.used() == Resources(cpu=2000, pods=2)
+    assert (len(day.send(ev.RunStarted(at=NOON))), day.told) == (2, [])
 
 
-DAEMON = """
-- name: main
-  steps:
-  - - {name: db, template: db}
-  - - {name: use, template: use}
-- name: db
-  daemon: true
-  container: {image: x, command: [x], resources: {requests: {cpu: 4}}}
-- name: use
-  container: {image: x, command: [x], resources: {requests: {cpu: 1}}}
-"""
+def test_devices_are_not_given_out_twice() -> None:
+    gpu = QueueTree([Queue(name="default")])
+    planning = Planning(Resources(cpu=2000, pods=8, gpu=2), gpu)
+    day = Day(job(task("t", 0, replicas=4)).replace("cpu: 0", "gpu: 1"))
+    day.planning = planning
 
-
-def test_a_daemon_that_holds_the_whole_machine_does_not_keep_out_those_it_is_for() -> None:
-    day = Day(flow(DAEMON))
-
-    assert day.send(ev.RunStarted(at=NOON)) == ["wf[0].db"]
-    daemon = next(node for node in day.run.nodes.values() if node.name == "wf[0].db")
-    day.send(ev.NodeStarted(at=NOON, node=daemon.id, attempt=daemon.ours.attempt))
-    begun = day.send(
-        ev.NodeReady(at=NOON, node=daemon.id, attempt=daemon.ours.attempt, ip="127.0.0.1")
-    )
-
-    assert begun == ["wf[1].use"]
-    assert day.told[-1] == "use asks for 1 cpu beside what it relies on, has 0 cpu: cut down to fit"
-    assert day.planning.scheduler.used() == Resources(cpu=2000, pods=1)
-
-
-def test_what_fits_beside_a_daemon_is_not_cut() -> None:
-    day = Day(flow(DAEMON.replace("cpu: 4", "cpu: 1")))
-    day.send(ev.RunStarted(at=NOON))
-    daemon = next(node for node in day.run.nodes.values() if node.name == "wf[0].db")
-    day.send(ev.NodeStarted(at=NOON, node=daemon.id, attempt=daemon.ours.attempt))
-    ready = ev.NodeReady(at=NOON, node=daemon.id, attempt=daemon.ours.attempt, ip="127.0.0.1")
-
-    assert day.send(ready) == ["wf[1].use"]
-    facts = facts_of(day.run, list(day.starts.values())[-1], NOON)
-    assert (facts.beside, day.told) == (Resources(cpu=1000), [])
-    assert day.planning.scheduler.used() == Resources(cpu=2000, pods=1)
+    assert len(day.send(ev.RunStarted(at=NOON))) == 4
+    assert planning.scheduler.used() == Resources(gpu=2, pods=4)

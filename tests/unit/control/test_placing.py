@@ -119,25 +119,3 @@ def test_a_run_whose_metadata_makes_no_sense_is_refused() -> None:
 
     with pytest.raises(InvalidInputError, match="none of pod, layer, workflow"):
         choice_of(load(text))
-
-
-def test_what_a_patch_asks_for_counts_and_a_broken_one_is_left_to_who_runs_it() -> None:
-    patch = '\'{"containers": [{"name": "main", "resources": {"requests": {"cpu": "3"}}}]}\''
-    text = f"""
-- name: main
-  steps:
-  - - {{name: good, template: good}}
-    - {{name: bad, template: bad}}
-- name: good
-  podSpecPatch: {patch}
-  container: {{image: x, command: [x], resources: {{requests: {{cpu: 1, memory: 1Ki}}}}}}
-- name: bad
-  podSpecPatch: '{{'
-  container: {{image: x, command: [x], resources: {{requests: {{cpu: 1}}}}}}
-"""
-    run, starts = started(flow(text))
-
-    good, bad = (facts_of(run, starts[f"wf[0].{name}"], NOON) for name in ("good", "bad"))
-
-    assert good.requests == Resources(cpu=3000, memory=1024, pods=1)
-    assert bad.requests == Resources(cpu=1000, pods=1)

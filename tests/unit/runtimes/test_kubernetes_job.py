@@ -232,17 +232,17 @@ def test_fields_of_the_workflow_lie_under_those_of_the_template() -> None:
 
 
 def test_a_patch_merges_named_things_and_removes_with_null() -> None:
-    spec = {"volumes": [{"name": "a", "emptyDir": {}}, {"name": "b"}], "x": 1, "y": {"z": 1}}
+    spec = {"volumes": [{"name": "a", "emptyDir": {}}, {"name": "b"}], "x": 1, "v": {"z": 1}}
 
     patched = apply_patches(
         spec,
         '{"volumes": [{"name": "a", "emptyDir": {"medium": "Memory"}}], "x": null}',
-        "y: {w: 2}",
+        "v: {w: 2}",
     )
 
     assert patched == {
         "volumes": [{"name": "a", "emptyDir": {"medium": "Memory"}}, {"name": "b"}],
-        "y": {"z": 1, "w": 2},
+        "v": {"z": 1, "w": 2},
     }
 
 

@@ -45,12 +45,30 @@ def test_the_templates_own_patch_comes_last() -> None:
     assert patched.resources.limits == {"cpu": "2"}
 
 
+def test_keys_and_values_are_text_whatever_they_look_like() -> None:
+    text = "note: 2001-99-99\ncontainers: [{name: main, resources: {limits: {1: 2}}}]"
+
+    patched = apply(TEMPLATE, text).container
+
+    assert patched is not None
+    assert patched.resources.limits == {"cpu": "1", "memory": "1Gi", "1": "2"}
+
+
 def test_a_patch_may_set_the_deadline() -> None:
     assert apply(TEMPLATE, "activeDeadlineSeconds: 5").active_deadline_seconds == "5"
 
 
 @pytest.mark.parametrize(
-    "text", ["containers: 5", "[1]", "{", "containers: [{env: 1, name: main}]"]
+    "text",
+    [
+        "containers: 5",
+        "[1]",
+        "{",
+        "containers: [{env: 1, name: main}]",
+        "containers: [[name]]",
+        "[" * 3000,
+        "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9}]\n" for n in range(1, 12)),
+    ],
 )
 def test_a_patch_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(RuntimeFailure, match="PodSpecPatch"):
