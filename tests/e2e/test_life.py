@@ -161,7 +161,7 @@ def test_a_schedule_beside_a_workflow_is_not_passed_over_in_silence(tiphys: Tiph
     done = tiphys("run", "-o", "name", "both.yaml")
 
     assert (done.returncode, done.stdout) == (0, "flow\n")
-    assert "warning: both.yaml:18:7: the CronWorkflow nightly is left alone" in done.stderr
+    assert "warning: both.yaml:18:7: kind: the CronWorkflow nightly is left alone" in done.stderr
 
 
 def test_without_a_cluster_work_for_one_ends_with_a_plain_word(tiphys: Tiphys) -> None:

@@ -16,6 +16,7 @@ from tiphys.errors import InvalidInputError, Problem
 from tiphys.spec.library import Library
 from tiphys.spec.model import CronWorkflow
 from tiphys.spec.parse import Bundle, Parsed
+from tiphys.spec.report import Report
 from tiphys.spec.yaml import Document
 
 
@@ -77,13 +78,7 @@ _CRON = "`tiphys cron create` takes it"
 
 
 def _left_alone(cron: Parsed[CronWorkflow]) -> Problem:
-    line, column = cron.document.place(("kind",))
-    return Problem(
-        code="not_run",
-        message=f"the CronWorkflow {cron.value.metadata.name} is left alone",
-        line=line,
-        column=column,
-        file=cron.document.file,
-        hint=_CRON,
-        warning=True,
-    )
+    report = Report(cron.document)
+    message = f"the CronWorkflow {cron.value.metadata.name} is left alone"
+    report.add(("kind",), message, code="not_run", hint=_CRON, warning=True)
+    return report.problems[0]

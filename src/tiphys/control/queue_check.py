@@ -18,7 +18,7 @@ from tiphys.ports import LOCAL, SCHEDULER_LABEL
 from tiphys.scheduling.admission import QUEUE_KEYS
 from tiphys.scheduling.queue import DEFAULT
 from tiphys.spec import model
-from tiphys.spec.report import path_text
+from tiphys.spec.report import Report
 from tiphys.spec.yaml import Document, Path
 
 _SHOWN = 20
@@ -50,9 +50,11 @@ def queue_problems(
     wrong = [(path, name) for path, name in wrong if "{{" not in name]
     if not wrong:
         return []
-    document = read()
-    places = dict.fromkeys((_placed(path, document), name) for path, name in wrong)
-    return [_problem(document, path, name, known) for path, name in places]
+    report = Report(read())
+    for path, name in dict.fromkeys((_placed(path, report), name) for path, name in wrong):
+        message = f"there is no queue {name[:200]!r} that takes work"
+        report.add(path, message, hint=named(known))
+    return report.problems
 
 
 def _named(workflow: model.Workflow) -> Iterator[tuple[Path, str]]:
@@ -75,12 +77,12 @@ def _of_jobs(workflow: model.Workflow) -> Iterator[tuple[Path, str]]:
             yield ("spec", "templates", number, "volcanoJob", "queue"), queue
 
 
-def _placed(path: Path, document: Document) -> Path:
+def _placed(path: Path, report: Report) -> Path:
     """Give the place that people know: the templates of a flow stand in texts of their own."""
-    if "volcanoJob" not in path:
+    if "volcanoJob" not in path or report.document is None:
         return path
     places: dict[Any, Path] = {"Job": ("spec", "queue"), "JobFlow": ("spec", "flows")}
-    return places.get(document.value.get("kind"), path)
+    return places.get(report.document.value.get("kind"), path)
 
 
 def _marks(
@@ -90,19 +92,6 @@ def _marks(
         for kind, marks in (("annotations", annotations), ("labels", labels)):
             if marks.get(key):
                 yield (*path, kind, key), marks[key]
-
-
-def _problem(document: Document, path: Path, name: str, known: Sequence[str]) -> Problem:
-    line, column = document.place(path)
-    return Problem(
-        code="invalid_spec",
-        message=f"there is no queue {name[:200]!r} that takes work",
-        path=path_text(path),
-        line=line,
-        column=column,
-        file=document.file,
-        hint=named(known),
-    )
 
 
 def named(known: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from tiphys.errors import Problem
 from tiphys.ports import LOCAL, SCHEDULER_LABEL
 from tiphys.spec import model
 from tiphys.spec.library import Library
-from tiphys.spec.report import path_text
+from tiphys.spec.report import Report
 from tiphys.spec.yaml import Document, Path
 
 
@@ -26,35 +26,28 @@ def new_claims(
     library: Library,
     volumes: Folder,
     settings: SchedulerSettings,
-) -> Iterator[Problem]:
+) -> list[Problem]:
     """Warn of each claim that no file makes and no run has used; ``volumes`` holds the others.
 
     The text is read only if there is one.
     """
     settled, _ = choose(workflow, settings)
     if settled.metadata.labels.get(SCHEDULER_LABEL, LOCAL) != LOCAL:
-        return
+        return []
     namespace = workflow.metadata.namespace or library.namespace
-    seen: set[str] = set()
+    new: dict[str, Path] = {}
     for path, name in _named(workflow.spec):
-        folder = volumes / namespace / name
-        if name in seen or not is_dns1123_subdomain(name):
-            continue
-        seen.add(name)
-        if library.volume_claim(name, namespace=namespace) or folder.exists():
-            continue
-        document = read()
-        line, column = document.place(path)
-        yield Problem(
-            code="new_claim",
-            message=f"there is no claim {name!r} yet: it begins as an empty folder",
-            path=path_text(path),
-            line=line,
-            column=column,
-            file=document.file,
-            hint=str(folder),
-            warning=True,
-        )
+        known = library.volume_claim(name, namespace=namespace) is not None
+        if not known and is_dns1123_subdomain(name) and not (volumes / namespace / name).exists():
+            new.setdefault(name, path)
+    if not new:
+        return []
+    report = Report(read())
+    for name, path in new.items():
+        message = f"there is no claim {name!r} yet: it begins as an empty folder"
+        where = str(volumes / namespace / name)
+        report.add(path, message, code="new_claim", hint=where, warning=True)
+    return report.problems
 
 
 def _named(spec: model.WorkflowSpec) -> Iterator[tuple[Path, str]]:
