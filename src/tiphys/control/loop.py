@@ -434,6 +434,8 @@ class Control:
     def _plan(self, now: float) -> None:
         """Ask the scheduler what may start; note on each node that it was let in."""
         plan = self._planning.plan(now)
+        for note in self._planning.notes:
+            self._warn_once(note)
         if plan:
             for observer in self._observers:
                 observer.planned(plan, now)

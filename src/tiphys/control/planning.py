@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from tiphys.control.explain import explain_run
 from tiphys.control.foresight import Foresight
 from tiphys.control.placing import choice_of, facts_of, foresight_of, observe_node
+from tiphys.control.task import attempt_id
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
@@ -20,8 +23,11 @@ from tiphys.scheduling import Plan, QueueTree, Resources, Scheduler, WorkId
 from tiphys.scheduling.estimate import KIND, Memory, key_of
 from tiphys.scheduling.gate import Gate
 from tiphys.scheduling.placement import Facts
-from tiphys.scheduling.reason import text
+from tiphys.scheduling.reason import GuaranteeOfOthers, NoCapacity, QueueLimit, text
+from tiphys.scheduling.resource import NOTHING
 from tiphys.store import ObjectRow
+
+_NO_ROOM = (NoCapacity, QueueLimit, GuaranteeOfOthers)
 
 
 class Planning:
@@ -35,6 +41,10 @@ class Planning:
         self._gate = Gate(self.scheduler)
         self._foreseen: dict[str, Foresight] = {}
         self._paused: set[str] = set()
+        self._daemons: dict[str, tuple[Run, str]] = {}
+        """Attempts of daemons, with their runs and nodes."""
+        self.notes: list[str] = []
+        """What people should know of the last plan."""
 
     # -- nodes -------------------------------------------------------------------------------
 
@@ -48,6 +58,7 @@ class Planning:
             self._paused.discard(run.uid)
             self._gate.resumed(run.uid)
         facts = self._facts(run, command, now)
+        self._note_daemon(run, command)
         refusal, cut = self._gate.submit(facts)
         # An inline template has no name, and those of a Job's pods are made.
         name = command.template.name or run.nodes[command.node].display_name
@@ -59,14 +70,17 @@ class Planning:
     def adopt(self, run: Run, command: StartNode, now: float) -> None:
         """Account a node as running: an earlier process let it in."""
         self._open(run)
+        self._note_daemon(run, command)
         self._gate.adopt(self._facts(run, command, now), now)
 
     def withdraw(self, attempt: str) -> None:
         """Forget an attempt that waits."""
+        self._daemons.pop(attempt, None)
         self._gate.withdraw(WorkId(attempt))
 
     def finished(self, attempt: str) -> None:
         """An attempt has ended, or was stopped."""
+        self._daemons.pop(attempt, None)
         self.scheduler.finished(WorkId(attempt))
 
     def _open(self, run: Run) -> tuple[str, ...]:
@@ -120,7 +134,39 @@ class Planning:
         """Decide what starts and stops now."""
         self._gate.advance(now)
         self._gate.flush()
+        self.notes.clear()
+        plan = self.scheduler.plan(now)
+        if plan or not self._daemons or not self._let_through(now):
+            return plan
         return self.scheduler.plan(now)
+
+    def _let_through(self, now: float) -> bool:
+        """Let a work go uncounted to which its run's daemons leave no room; tell if there is one.
+
+        They end only after it, and nothing else runs that could make room: it would wait for ever.
+        """
+        running = self.scheduler.running()
+        if not running or not all(map(self._serves, running)):
+            return False
+        runs = {self._daemons[each][0].uid for each in running}
+        for work in self.scheduler.waiting_works():
+            if work.workflow not in runs or work.group:
+                continue
+            wait = self.scheduler.reason(work.id, now)
+            if wait is not None and isinstance(wait.reason, _NO_ROOM):
+                self.notes.append(f"{work.role} needs more than daemons leave: it runs beside them")
+                self.scheduler.withdraw(work.id)
+                self.scheduler.submit(replace(work, requests=NOTHING))
+                return True
+        return False
+
+    def _serves(self, attempt: str) -> bool:
+        run, node = self._daemons.get(attempt, (None, ""))
+        return run is not None and bool(run.nodes[node].daemoned)
+
+    def _note_daemon(self, run: Run, command: StartNode) -> None:
+        if command.template.daemon:
+            self._daemons[attempt_id(run, command.attempt)] = (run, command.node)
 
     def wake_at(self) -> float | None:
         """When a plan may differ without any event."""

@@ -9,6 +9,7 @@ from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import step, take_effects
 from tiphys.engine.run import Run
 from tiphys.scheduling import Queue, QueueTree, Resources
+from tiphys.testing.flow import flow
 from tiphys.testing.harness import NOON, load
 
 TWO = Resources(cpu=2000, pods=8)
@@ -97,3 +98,65 @@ def test_devices_are_not_given_out_twice() -> None:
 
     assert len(day.send(ev.RunStarted(at=NOON))) == 4
     assert planning.scheduler.used() == Resources(gpu=2, pods=4)
+
+
+# --- daemons --------------------------------------------------------------------------------
+
+DAEMON = """
+- name: main
+  steps:
+  - - {name: db, template: db}
+  - - {name: use, template: use}
+    - {name: also, template: use}
+- name: db
+  daemon: true
+  container: {image: x, command: [x], resources: {requests: {cpu: 4}}}
+- name: use
+  container: {image: x, command: [x], resources: {requests: {cpu: 1}}}
+"""
+
+
+def ready(day: Day, name: str) -> ev.NodeReady:
+    node = next(node for node in day.run.nodes.values() if node.name == name)
+    return ev.NodeReady(at=NOON, node=node.id, attempt=node.ours.attempt, ip="127.0.0.1")
+
+
+def test_a_daemon_that_holds_the_whole_machine_lets_its_clients_through_one_by_one() -> None:
+    day = Day(flow(DAEMON))
+
+    assert day.send(ev.RunStarted(at=NOON)) == ["wf[0].db"]
+    first = day.send(ready(day, "wf[0].db"))
+    idle = day.planning.plan(NOON).starts
+    (done,) = [key for key, each in day.starts.items() if day.run.nodes[each.node].name == first[0]]
+    day.planning.finished(done)
+    (second,) = day.planning.plan(NOON).starts
+
+    assert first in (["wf[1].also"], ["wf[1].use"])
+    assert idle == ()
+    assert day.planning.notes == ["use needs more than daemons leave: it runs beside them"]
+    assert day.run.nodes[day.starts[second].node].name not in first
+    assert day.planning.scheduler.used() == Resources(cpu=2000)
+
+
+def test_who_waits_for_others_than_daemons_waits_on() -> None:
+    text = (
+        DAEMON.replace("also, template: use", "also, template: long")
+        + """
+- name: long
+  container: {image: x, command: [x], resources: {requests: {cpu: 0}}}
+"""
+    )
+    day = Day(flow(text))
+    day.send(ev.RunStarted(at=NOON))
+
+    assert day.send(ready(day, "wf[0].db")) == ["wf[1].also"]
+    assert day.planning.plan(NOON).starts == ()
+
+
+def test_what_fits_beside_a_daemon_is_counted() -> None:
+    day = Day(flow(DAEMON.replace("cpu: 4", "cpu: 1")))
+    day.send(ev.RunStarted(at=NOON))
+
+    assert len(day.send(ready(day, "wf[0].db"))) == 1
+    assert day.planning.plan(NOON).starts == ()
+    assert day.planning.scheduler.used() == Resources(cpu=2000, pods=1)
