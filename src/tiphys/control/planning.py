@@ -58,8 +58,9 @@ class Planning:
             self._paused.discard(run.uid)
             self._gate.resumed(run.uid)
         facts = self._facts(run, command, now)
-        self._note_daemon(run, command)
         refusal, cut = self._gate.submit(facts)
+        if refusal is None:
+            self._note_daemon(run, command)
         # An inline template has no name, and those of a Job's pods are made.
         name = command.template.name or run.nodes[command.node].display_name
         warnings += tuple(f"{name} {each}: cut down to fit" for each in cut)

@@ -165,13 +165,13 @@ class Gate:
         if queue != facts.queue:
             facts = msgspec.structs.replace(facts, queue=queue)
         if not queue or queue == guest.choice.queue or guest.held is not None:
-            return work_of(facts, guest.choice, guest.largest)
+            return work_of(facts, guest.choice, guest.largest, self._scheduler.capacity)
         largest = self._largest.get(queue)
         if largest is None:
             known = queue in self._scheduler.queues.leaves()
             largest = self._scheduler.largest(queue) if known else facts.requests
             self._largest[queue] = largest
-        return work_of(facts, guest.choice, largest)
+        return work_of(facts, guest.choice, largest, self._scheduler.capacity)
 
     def withdraw(self, work_id: WorkId) -> None:
         """Forget a node, wherever it is."""

@@ -114,13 +114,20 @@ def priority_of(number: int | None, named: str, classes: Mapping[str, int]) -> i
     return found
 
 
-def work_of(facts: Facts, choice: Choice, largest: Resources) -> tuple[Work, tuple[str, ...]]:
+def work_of(
+    facts: Facts, choice: Choice, largest: Resources, machine: Resources | None = None
+) -> tuple[Work, tuple[str, ...]]:
     """Make the work of a node; say also what had to be cut for it to fit ``largest``.
 
     ``largest`` is the most that one work could ever get: ``Scheduler.largest`` of its queue, or
-    the declared maximum of its workflow.
+    the declared maximum of its workflow. A gang is cut down to the whole ``machine`` only: where
+    its queue has less, somebody has decided so, and it waits.
     """
-    requests, cut = _cut_down(facts, largest)
+    asked = facts.requests
+    less: tuple[str, ...] = ()
+    if machine is not None and not facts.together.fits(machine):
+        asked, less = _cut_down(facts, machine)
+    requests, cut = clamp(asked, largest)
     work = Work(
         id=WorkId(facts.id),
         requests=requests,
@@ -135,26 +142,23 @@ def work_of(facts: Facts, choice: Choice, largest: Resources) -> tuple[Work, tup
         expected_seconds=facts.expected_seconds,
         preemptable=choice.preemptable,
     )
-    return work, cut
+    return work, (*less, *cut)
 
 
-def _cut_down(facts: Facts, largest: Resources) -> tuple[Resources, tuple[str, ...]]:
-    """Cut what a node asks for down to what there is; a gang that could never start is cut down as
-    a whole, each of its members by the same part."""
-    if facts.together.fits(largest):
-        return clamp(facts.requests, largest)
+def _cut_down(facts: Facts, machine: Resources) -> tuple[Resources, tuple[str, ...]]:
+    """Cut what a member of a gang asks for that could never start, each by the same part."""
     kept: dict[str, int] = {}
     words = []
     for name, amount in facts.requests.items:
-        have, whole = largest.get(name), facts.together.get(name)
+        have, whole = machine.get(name), facts.together.get(name)
         part = min(amount, have)
         if whole > have:
             # Added up over the replicas it is no more than there is: of two gpus for four pods
             # every other one has one.
             n = facts.number
             part = (n + 1) * amount * have // whole - n * amount * have // whole
-        asked, why = (whole, " with its gang") if whole > max(amount, have) else (amount, "")
         if part < amount:
+            asked, why = (whole, " with its gang") if whole > amount else (amount, "")
             words.append(f"asks for {amount_text(name, asked)}{why}, has {amount_text(name, have)}")
         if part:
             kept[name] = part

@@ -75,6 +75,16 @@ def test_a_gang_that_fits_gets_all_that_it_asks_for() -> None:
     assert day.planning.scheduler.used() == Resources(cpu=1000, pods=2)
 
 
+def test_a_gang_that_is_larger_than_its_queue_waits_for_somebody_to_widen_it() -> None:
+    tree = QueueTree([Queue(name="default", capability=Resources(cpu=1500))])
+    day = Day(job(task("t", 1, replicas=2)), tree)
+
+    assert day.send(ev.RunStarted(at=NOON)) == []
+    assert day.told == []
+    day.planning.queues_changed(QueueTree.default())
+    assert len(day.planning.plan(NOON).starts) == 2
+
+
 def test_only_the_least_of_a_job_has_to_fit() -> None:
     day = Day(job(task("t", 1, replicas=4), least="  minAvailable: 2\n"))
 
