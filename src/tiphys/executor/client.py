@@ -15,6 +15,8 @@ from tiphys.executor import launch, protocol
 from tiphys.executor.place import Place
 
 START_TIMEOUT = 20.0
+LATER = 0.02
+"""Seconds."""
 START_AGAIN = 3.0
 """Seconds after which another is started: the first found one at work, which then went away."""
 
@@ -71,6 +73,7 @@ class ExecutorClient:
         self.on_events = on_events
         self._on_lost = on_lost
         self._connection: _Connection | None = None
+        self._later = bytearray()
         self.welcome: protocol.Welcome | None = None
 
     @property
@@ -151,8 +154,20 @@ class ExecutorClient:
         """Send a request; False where there is no executor to take it."""
         if self._connection is None or self._connection.transport is None:
             return False
-        self._connection.transport.write(protocol.frame(request))
+        self._connection.transport.write(protocol.frame(request) + self._later)
+        self._later.clear()
         return True
+
+    def send_later(self, request: protocol.Request) -> None:
+        """Send a request with the next one, or soon by itself: each wakes the executor."""
+        if not self._later:
+            asyncio.get_running_loop().call_later(LATER, self._send_rest)
+        self._later += protocol.frame(request)
+
+    def _send_rest(self) -> None:
+        if self._later and self._connection is not None and self._connection.transport is not None:
+            self._connection.transport.write(bytes(self._later))
+            self._later.clear()
 
     def lost(self, connection: _Connection) -> None:
         """Note that a connection has ended."""
@@ -162,6 +177,7 @@ class ExecutorClient:
 
     def close(self) -> None:
         """Hang up; the executor goes on."""
+        self._send_rest()
         connection, self._connection = self._connection, None
         if connection is not None and connection.transport is not None:
             connection.transport.close()

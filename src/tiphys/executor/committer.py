@@ -2,9 +2,9 @@
 
 The loop adds entries, log streams and what to do afterwards; while one sync runs the next batch
 gathers. Order inside a batch: logs first, then the entries, so that an ``Ended`` never
-promises a log that is not there. Callbacks run on the loop's thread, from ``collect``, which calls
-``between`` after each but the last: together they may take long. What nobody waits for goes along
-with the next batch, or soon by itself.
+promises a log that is not there. Callbacks run on the loop's thread, from ``collect``. What nobody
+waits for is written by the loop itself, in the order in which it happened, and becomes durable with
+the next batch, or soon by itself.
 """
 
 from __future__ import annotations
@@ -29,9 +29,6 @@ OWED = 0.02
 
 class _Batch(msgspec.Struct):
     data: list[bytes] = msgspec.field(default_factory=list)
-    """In the order in which things happened."""
-    loose: list[bytes] = msgspec.field(default_factory=list)
-    """Those of the data that nobody waits for."""
     logs: list[Stream] = msgspec.field(default_factory=list)
     done: list[Done] = msgspec.field(default_factory=list)
     error: OSError | None = None
@@ -40,10 +37,11 @@ class _Batch(msgspec.Struct):
 class Committer:
     """Makes journal entries durable in batches."""
 
-    def __init__(self, journal: Journal, between: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._between = between
         self._next = _Batch()
+        self._loose: list[bytes] = []
+        """Entries that nobody waits for and that are not written yet."""
         self._owed_since = 0.0
         """Since when an entry waits that is to be durable and that nobody waits for; 0 for none."""
         self._running = False
@@ -60,26 +58,32 @@ class Committer:
 
     def note(self, entry: Entry) -> None:
         """Write ``entry`` with the next batch; nobody waits for it."""
-        data = seal(entry)
-        self._next.data.append(data)
-        self._next.loose.append(data)
+        self._loose.append(seal(entry))
 
     def owe(self, entry: Entry) -> None:
         """Make ``entry`` durable soon; nobody waits for it."""
         self.note(entry)
         self._owed_since = self._owed_since or monotonic()
 
+    def write(self, entries: Iterable[Entry]) -> None:
+        """Write ``entries`` now, which a crash of ours does not undo, and make them durable soon.
+
+        Raises OSError where there is no room: then they are not written.
+        """
+        self._journal.write(b"".join([*self._loose, *map(seal, entries)]), durable=False)
+        self._loose.clear()
+        self._owed_since = self._owed_since or monotonic()
+
     def kick(self) -> None:
         """Hand over what waits, unless a batch is under way."""
-        if self._running or not self._next.data:
+        is_awaited = bool(self._next.done)
+        if self._running or (self.patience and not is_awaited):
             return
-        if not self._next.done and self._owed_since and self.patience:
+        is_owed = bool(self._owed_since)
+        self._owed_since = 0.0 if self._write_loose() else monotonic() + TRY_AGAIN
+        if not is_awaited and (self._owed_since or not is_owed):
             return
         batch, self._next = self._next, _Batch()
-        if not batch.done and not self._owed_since:
-            self._write_loose(batch)
-            return
-        self._owed_since = 0.0
         self._running = True
         self._work.put(batch)
 
@@ -100,10 +104,9 @@ class Committer:
             batch = self._finished.get()
             self._running = False
             if batch.error is not None:
-                self._take_back(batch)
-            for number, done in enumerate(batch.done):
-                if number:
-                    self._between()
+                # Who waits for an entry adds it again; the others are synced again from here.
+                self._owed_since = monotonic() + TRY_AGAIN
+            for done in batch.done:
                 done(batch.error)
         if not self._running and self._journal.wants_compaction:
             # On a full disk the old file goes on being used.
@@ -117,22 +120,22 @@ class Committer:
 
     def close(self) -> None:
         """Finish everything and end the thread."""
-        if self._next.data:
+        self._write_loose()
+        if self._next.data or self._owed_since:
             self._work.put(self._next)
         self._work.put(None)
         self._thread.join()
         os.close(self.wake_fd)
 
-    def _take_back(self, batch: _Batch) -> None:
-        # A full disk. Who waits for an entry adds it again; the others are tried again from here.
-        self._next.data[:0] = batch.loose
-        self._next.loose[:0] = batch.loose
-        self._owed_since = monotonic() + TRY_AGAIN
-
-    def _write_loose(self, batch: _Batch) -> None:
-        # Records nobody waits for: a write without sync is enough, and a full disk is no loss.
-        with suppress(OSError):
-            self._journal.write(b"".join(batch.data), durable=False)
+    def _write_loose(self) -> bool:
+        """Write what nobody waits for; False on a full disk, where it is tried again."""
+        if self._loose:
+            try:
+                self._journal.write(b"".join(self._loose), durable=False)
+            except OSError:
+                return False
+            self._loose.clear()
+        return True
 
     def _run(self) -> None:
         while (batch := self._work.get()) is not None:

@@ -1,10 +1,12 @@
 """What was started and how it ended, append-only, so that a crash forgets nothing.
 
-One file of records: length, checksum, msgpack. A ``Begun`` is durable before its attempt's first
-process exists; an ``Ended`` with logs is durable before anybody hears of it; ``Pid`` is only
-written, since a power loss ends the process anyway. The first record that does not check out is the
-torn end of the last write: reading stops there and the rest is cut off. Knows nothing of processes
-or sockets.
+One file of records: length, checksum, msgpack. A ``Begun`` is written before its attempt's first
+process exists, and soon durable: a crash of ours loses none, a power loss may lose the last ones.
+So of a machine that went down in the midst of it, what the file does not know ``is_in_doubt``. An
+``Ended`` with logs is durable before anybody hears of it; ``Pid`` is only written, since a power
+loss ends the process anyway. The first record that does not check out is the torn end of the last
+write: reading stops there and the rest is cut off. Knows nothing of processes or sockets. The loop
+and the committer's thread may both write.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import os
 import struct
 import zlib
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
@@ -58,7 +61,14 @@ class Epoch(Record, frozen=True, array_like=True, tag=True):
     number: int
 
 
-Entry = Begun | Pid | Ended | Forgotten | Epoch
+class Boot(Record, frozen=True, array_like=True, tag=True):
+    """Since when the machine is up, while attempts may begin; "" when an executor has ended."""
+
+    id: str
+    is_in_doubt: bool = False
+
+
+Entry = Begun | Pid | Ended | Forgotten | Epoch | Boot
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Entry).decode
 
@@ -72,8 +82,10 @@ def seal(entry: Entry) -> bytes:
 class Journal:
     """The file, and what it says of attempts that are not forgotten."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, boot: str = "") -> None:
         self._path = path
+        self._lock = Lock()
+        self._boot = Boot("")
         # Kept open: a data directory may be removed and made anew at the same path.
         self._folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.begun: dict[str, Begun] = {}
@@ -86,6 +98,14 @@ class Journal:
         if is_new:
             os.fsync(self._folder)
         os.ftruncate(self._fd, self._size)
+        if boot and boot != self._boot.id:
+            self._boot = Boot(boot, is_in_doubt=bool(self._boot.id))
+            self.write(seal(self._boot))
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the machine went down and may have taken records of the last beginnings along."""
+        return self._boot.is_in_doubt
 
     def _read(self) -> int:
         try:
@@ -122,22 +142,25 @@ class Journal:
                 self.ended.pop(entry.id, None)
             case Epoch():
                 self.epoch = max(self.epoch, entry.number)
+            case Boot():
+                self._boot = entry
 
     def knows(self, attempt: str) -> bool:
         """Tell whether the attempt was started and is not forgotten."""
         return attempt in self.begun or attempt in self.ended
 
     def write(self, data: bytes, *, durable: bool = True) -> None:
-        """Append sealed entries. A failed write leaves no trace."""
-        try:
-            if os.pwrite(self._fd, data, self._size) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            if durable:
-                os.fdatasync(self._fd)
-        except OSError:
-            os.ftruncate(self._fd, self._size)
-            raise
-        self._size += len(data)
+        """Append sealed entries. A failed write leaves no trace, a failed sync may."""
+        with self._lock:
+            try:
+                if os.pwrite(self._fd, data, self._size) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError:
+                os.ftruncate(self._fd, self._size)
+                raise
+            self._size += len(data)
+        if durable:
+            os.fdatasync(self._fd)
 
     @property
     def wants_compaction(self) -> bool:
@@ -147,7 +170,8 @@ class Journal:
 
     def compact(self) -> None:
         """Rewrite the file with what is still needed. No write may be under way."""
-        entries: list[Entry] = [Epoch(self.epoch), *self.begun.values(), *self.ended.values()]
+        entries: list[Entry] = [self._boot, Epoch(self.epoch)]
+        entries += [*self.begun.values(), *self.ended.values()]
         entries += [pid for pids in self.pids.values() for pid in pids]
         data = b"".join(map(seal, entries))
         spare, folder = f"{self._path.name}.new", self._folder
@@ -164,6 +188,10 @@ class Journal:
         os.fsync(folder)
         os.close(self._fd)
         self._fd, self._size = fd, len(data)
+
+    def end(self) -> None:
+        """Note that nothing runs and all is on record: the machine may go down."""
+        self.write(seal(Boot("")))
 
     def close(self) -> None:
         """Close the file."""

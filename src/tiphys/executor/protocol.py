@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-VERSION = 2
+VERSION = 3
 MAX_FRAME = 256 * 1024 * 1024
 CHUNK = 64 * 1024
 """Bytes read at once; for much more the kernel would have to make room each time."""
@@ -112,6 +112,8 @@ class Attach(Record, frozen=True, array_like=True, tag=True):
     """Report on these: ``Started``, ``Ended`` or ``Unknown`` for each."""
 
     ids: tuple[str, ...]
+    are_ours: bool = False
+    """Whether the client itself ordered them, since the machine is up."""
 
 
 class Stop(Record, frozen=True, array_like=True, tag=True):

@@ -20,7 +20,7 @@ from time import monotonic
 
 import msgspec
 
-from tiphys.executor import files, linux, protocol
+from tiphys.executor import files, linux, protocol, survivors
 from tiphys.executor.choice import choose
 from tiphys.executor.claim import Claim
 from tiphys.executor.committer import Committer
@@ -58,12 +58,12 @@ class Server:
         # Whoever started this one is on the way.
         self._patience = max(linger, FIRST_CLIENT)
         self._selector = selectors.DefaultSelector()
-        self._journal = Journal(place.journal)
+        self._journal = Journal(place.journal, survivors.boot_id())
         groups = Groups(_group_name(place.data))
         end_leftovers(self._journal, groups)
         # Before any thread: a process with threads cannot become root of its own namespace.
         self._sandbox, self._why = choose(place) if sandboxes else (None, "not wanted")
-        self._committer = Committer(self._journal, self._between_starts)
+        self._committer = Committer(self._journal)
         self._news = News()
         slots = Slots(self._sandbox, place.slots) if self._sandbox else None
         self.supervisor = Supervisor(
@@ -74,6 +74,7 @@ class Server:
             groups,
             self._news.add,
         )
+        self.supervisor.between = self._between_starts
         self._clients: dict[int, _Client] = {}
         self._listener = _listen(place)
         self._chld_read, self._chld_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -91,6 +92,7 @@ class Server:
         register(self._listener, selectors.EVENT_READ, self._accept)
         register(self._chld_read, selectors.EVENT_READ, self._signalled)
         register(self._committer.wake_fd, selectors.EVENT_READ, self._committer.collect)
+        register(self.supervisor.relay.wake_fd, selectors.EVENT_READ, self._begin_relay)
         self.supervisor.record_lost()
         self.supervisor.warm_up()
         while not self._ending:
@@ -142,9 +144,15 @@ class Server:
             os.read(self._chld_read, 4096)
         self.supervisor.reap()
 
+    def _begin_relay(self) -> None:
+        self._selector.unregister(self.supervisor.relay.wake_fd)
+        self.supervisor.relay.begin()
+
     def _close(self) -> None:
         self._listener.close()
         self._committer.close()
+        with suppress(OSError):
+            self._journal.end()
         self.supervisor.close(at_home=bool(self._place.base) or self._claim.holds)
         self._journal.close()
 
@@ -194,9 +202,9 @@ class Server:
         match request:
             case protocol.Start(attempts=attempts):
                 self.supervisor.start(attempts)
-            case protocol.Attach(ids=ids):
+            case protocol.Attach(ids=ids, are_ours=ours):
                 for name in ids:
-                    self._news.add(self.supervisor.status(name) or protocol.Unknown(name))
+                    self.supervisor.attend(name, is_ours=ours)
             case protocol.Stop(ids=ids, grace=grace):
                 self.supervisor.stop(ids, grace)
             case protocol.Ack(ids=ids):
@@ -320,6 +328,7 @@ def serve(place: Place, linger: float, *, sandboxes: bool = True, listens: int =
     os.umask(0)
     sys.setswitchinterval(0.001)
     gc.freeze()  # What is there now stays to the end.
+    gc.set_threshold(20_000, 20, 20)
     server = Server(claim, place, linger, sandboxes=sandboxes)
     if listens >= 0:
         os.close(listens)

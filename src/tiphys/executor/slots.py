@@ -15,6 +15,7 @@ import select
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from threading import Thread
 
 import msgspec
 
@@ -56,7 +57,7 @@ class Slots:
         self._work: queue.SimpleQueue[Slot | str | None] = queue.SimpleQueue()
         self._numbers = count()
         clear_tree(str(folder))
-        self._thread = start_thread("slots", self._run)
+        self._thread: Thread | None = None
 
     def take(self) -> Slot:
         """Return a built slot with nothing in it."""
@@ -78,7 +79,7 @@ class Slots:
             return
         _unbuild(slot)
         slot.stubs = []
-        self._work.put(slot)
+        self._clear(slot)
 
     def hand_over(self, slot: Slot, target: str) -> None:
         """Move a slot's folder, with all that its container wrote, to ``target``."""
@@ -94,14 +95,21 @@ class Slots:
 
     def remove(self, path: str) -> None:
         """Delete a folder some time soon."""
-        self._work.put(path)
+        self._clear(path)
+
+    def _clear(self, item: Slot | str) -> None:
+        # No thread before there is work for it: each makes it dearer to change control groups.
+        if self._thread is None:
+            self._thread = start_thread("slots", self._run)
+        self._work.put(item)
 
     def close(self, *, at_home: bool) -> None:
         """Finish what is being cleared and remove all views, if their folder is still ours."""
         for slot in self._built:
             _unbuild(slot)
-        self._work.put(None)
-        self._thread.join()
+        if self._thread is not None:
+            self._work.put(None)
+            self._thread.join()
         if at_home:
             with suppress(OSError):
                 remove_tree(str(self._folder))

@@ -1,7 +1,7 @@
 """Runs attempts: performs what their lives ask for, reaps, sweeps survivors, keeps time.
 
 Single-threaded: called from the server's loop with requests, SIGCHLD and timers; says what happened
-through ``report``. An attempt goes: Begun durable → processes → nothing of it runs any more →
+through ``report``. An attempt goes: Begun written → processes → nothing of it runs any more →
 logs and Ended durable → reported; without logs, reported and soon durable. Decisions about order
 belong to ``life``.
 """
@@ -38,6 +38,7 @@ from tiphys.executor.protocol import (
     Probed,
     Progressed,
     Started,
+    Unknown,
 )
 from tiphys.executor.relay import Relay
 from tiphys.executor.rooms import Rooms, progress_of
@@ -51,6 +52,7 @@ RETRY_COMMIT = 1.0
 TICK = 0.2
 HALT_AGAIN = 0.3
 ENGINE_PATIENCE = 20.0
+IN_DOUBT = "executor lost: the machine went down, and nobody knows whether this attempt had begun"
 
 
 class Running(msgspec.Struct):
@@ -100,8 +102,10 @@ class Supervisor:
         self._committer = committer
         self._sandbox = slots.sandbox if slots is not None else None
         self._report = report
+        self.between: Callable[[], None] = lambda: None
+        """Called between two starts, as many together take long."""
         self._groups = groups
-        self._relay = Relay()
+        self.relay = Relay()
         self._slots = slots
         self._rooms = rooms
         self._boot = survivors.boot_id()
@@ -132,6 +136,7 @@ class Supervisor:
 
     def start(self, attempts: Iterable[Attempt]) -> None:
         """Start each attempt that was never started; the others are left as they are."""
+        fresh = []
         for attempt in attempts:
             if self._journal.knows(attempt.id):
                 if attempt.id in self._journal.ended:
@@ -142,18 +147,23 @@ class Supervisor:
             self._journal.note(begun)
             life = Life.of(attempt.containers)
             runs = {run.name: run for run in attempt.containers}
-            running = Running(attempt, life, runs, Watch(attempt, self._relay))
+            running = Running(attempt, life, runs, Watch(attempt, self.relay))
             self._running[attempt.id] = running
-            self._committer.add(begun, partial(self._begin, running))
+            fresh.append(running)
+        self._begin(fresh)
 
-    def status(self, attempt: str) -> Event | None:
-        """Return what is to be said of an attempt; None where it was never started."""
-        if attempt in self._journal.ended:
-            return self._journal.ended[attempt]
+    def attend(self, attempt: str, *, is_ours: bool) -> None:
+        """Say what has become of an attempt; ``is_ours``: whoever asks has ordered it."""
         running = self._running.get(attempt)
-        if running is None:
-            return None
-        return Started(attempt, running.started_at or now())
+        if attempt in self._journal.ended:
+            self._report(self._journal.ended[attempt])
+        elif running is not None:
+            self._report(Started(attempt, running.started_at or now()))
+        elif self._journal.is_in_doubt and not is_ours:
+            self._bare.add(attempt)
+            self._commit_end(Ended(attempt, now(), reason="lost", message=IN_DOUBT), [])
+        else:
+            self._report(Unknown(attempt))
 
     def stop(self, attempts: Iterable[str], grace: float) -> None:
         """Have attempts end."""
@@ -280,16 +290,25 @@ class Supervisor:
 
     # --- the way of an attempt ------------------------------------------------------------
 
-    def _begin(self, running: Running, error: OSError | None) -> None:
-        attempt = running.attempt
-        if running.life.finished:
-            # Stopped before it could begin; its end is on the way.
+    def _begin(self, fresh: Sequence[Running]) -> None:
+        # Stopped before it could begin: its end is on the way.
+        fresh = [running for running in fresh if not running.life.finished]
+        if not fresh:
             return
-        if error is not None:
-            # Not durable, so nothing was started: tried again until there is room, or nobody
+        try:
+            self._committer.write(self._journal.begun[running.attempt.id] for running in fresh)
+        except OSError:
+            # Not on record, so nothing is started: tried again until there is room, or nobody
             # wants it any more.
-            self._later(RETRY_COMMIT, lambda: self._begin_again(running))
+            self._later(RETRY_COMMIT, lambda: self._begin(fresh))
             return
+        for number, running in enumerate(fresh):
+            if number:
+                self.between()
+            self._begin_one(running)
+
+    def _begin_one(self, running: Running) -> None:
+        attempt = running.attempt
         if not running.halts:
             running.group = self._groups.take(attempt.limits)
         if attempt.deadline is not None:
@@ -298,11 +317,6 @@ class Supervisor:
             self._ticking = True
             self._later(TICK, self._tick)
         self._perform(running, running.life.begin())
-
-    def _begin_again(self, running: Running) -> None:
-        if not running.life.finished:
-            begun = self._journal.begun[running.attempt.id]
-            self._committer.add(begun, partial(self._begin, running))
 
     def _perform(self, running: Running, actions: list[Action]) -> None:
         for action in actions:

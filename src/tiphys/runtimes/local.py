@@ -92,6 +92,7 @@ class LocalRuntime:
         self._data = data
         self._probes = readiness.Probes(self._client.send)
         self._closed = False
+        self._host = os.uname().nodename
         self.isolation = ""
         self.notice = ""
         """One line for the person who asks why there is no sandbox."""
@@ -181,7 +182,7 @@ class LocalRuntime:
 
     async def acknowledge(self, ids: Sequence[AttemptId]) -> None:
         """Forget attempts whose TaskEnded is on record; of their files only the logs stay."""
-        self._client.send(protocol.Ack(tuple(ids)))
+        self._client.send_later(protocol.Ack(tuple(ids)))
         folders = [folder for name in ids if (folder := self._untidy.pop(name, None)) is not None]
         untidy = [folder for folder in folders if not is_tidy(folder)]
         if untidy:
@@ -315,7 +316,7 @@ class LocalRuntime:
         return []
 
     def _started(self, plan: Plan, event: protocol.Started) -> list[RuntimeEvent]:
-        begun = TaskStarted(id=event.id, at=event.at, host=os.uname().nodename, ip=LOOPBACK)
+        begun = TaskStarted(id=event.id, at=event.at, host=self._host, ip=LOOPBACK)
         if not plan.task.template.daemon:
             return [begun]
         probe = readiness.probe_of(plan.task.template)
@@ -405,7 +406,7 @@ class LocalRuntime:
             return
         asked = [name for name in self._plans if name not in self._staging]
         if asked:
-            self._client.send(protocol.Attach(tuple(asked)))
+            self._client.send(protocol.Attach(tuple(asked), are_ours=True))
         for name, grace in self._stopping.items():
             self._client.send(protocol.Stop((name,), grace))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -43,22 +42,6 @@ def test_an_end_that_nobody_waits_for_goes_with_the_next_batch(disk: Disk, tmp_p
 
     assert (errors, disk.syncs) == ([None], 1)
     assert set(Journal(tmp_path / "j").ended) == {"a.1"}
-
-
-def _note(seen: list[str], name: str, error: OSError | None) -> None:
-    seen.append(name)
-
-
-def test_between_two_callbacks_others_have_a_turn(disk: Disk) -> None:
-    seen: list[str] = []
-    committer = Committer(disk, lambda: seen.append("between"))
-
-    for name in ("a.1", "b.1", "c.1"):
-        committer.add(begun(name), partial(_note, seen, name))
-    work(committer)
-    committer.close()
-
-    assert seen == ["a.1", "between", "b.1", "between", "c.1"]
 
 
 def test_an_end_that_nobody_waits_for_is_soon_durable_by_itself(
@@ -107,12 +90,60 @@ def test_the_file_tells_what_happened_in_its_order(disk: Disk, tmp_path: Path) -
     committer = Committer(disk)
 
     # Stopped before it could begin, forgotten, and begun anew.
-    committer.add(begun("a.1"), lambda error: None)
+    committer.write([begun("a.1")])
     committer.owe(ended("a.1"))
     committer.note(Forgotten("a.1"))
-    committer.add(begun("a.1"), lambda error: None)
-    work(committer)
+    committer.write([begun("a.1")])
     committer.close()
 
     journal = Journal(tmp_path / "j")
     assert (set(journal.begun), set(journal.ended)) == ({"a.1"}, set())
+
+
+def test_what_is_written_at_once_is_there_before_it_is_durable_and_durable_soon(
+    disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committers, "OWED", 0.0)
+    committer = Committer(disk)
+
+    committer.write([begun("a.1"), begun("b.1")])
+
+    assert set(Journal(tmp_path / "j").begun) == {"a.1", "b.1"}
+    assert disk.syncs == 0
+    work(committer)
+    assert disk.syncs == 1
+    committer.close()
+
+
+def test_what_cannot_be_written_at_once_is_refused_and_comes_into_no_later_batch(
+    disk: Disk, tmp_path: Path
+) -> None:
+    committer = Committer(disk)
+
+    disk.full = True
+    committer.note(ended("a.1"))
+    with pytest.raises(OSError, match="full"):
+        committer.write([begun("b.1")])
+    disk.full = False
+    committer.add(ended("c.1"), lambda error: None)
+    work(committer)
+    committer.close()
+
+    journal = Journal(tmp_path / "j")
+    assert (set(journal.begun), set(journal.ended)) == (set(), {"a.1", "c.1"})
+
+
+def test_on_a_full_disk_what_is_owed_waits_for_its_time(disk: Disk) -> None:
+    committer = Committer(disk)
+
+    disk.full = True
+    committer.owe(ended("a.1"))
+    committers_time = committer.patience
+    committer.add(ended("b.1"), lambda error: None)
+    work(committer)
+
+    assert committers_time is not None
+    assert committer.patience is not None
+    assert committer.patience > committers_time
+    disk.full = False
+    committer.close()

@@ -88,3 +88,39 @@ def test_a_write_that_fails_leaves_no_trace(tmp_path: Path) -> None:
         journal.write(seal(ENDED))
 
     assert (tmp_path / "j").stat().st_size == size
+
+
+@pytest.mark.parametrize(
+    ("boots", "in_doubt"),
+    [
+        (["one"], False),
+        (["one", "one"], False),
+        (["one", "two"], True),
+        (["one", "two", "two"], True),
+        (["", "two"], False),
+    ],
+)
+def test_after_the_machine_went_down_the_last_beginnings_may_be_missing(
+    tmp_path: Path, boots: list[str], in_doubt: bool
+) -> None:
+    for boot in boots[:-1]:
+        Journal(tmp_path / "j", boot).close()
+
+    assert Journal(tmp_path / "j", boots[-1]).is_in_doubt == in_doubt
+
+
+def test_once_an_executor_has_ended_the_machine_may_go_down(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", "one")
+    journal.end()
+    journal.close()
+
+    assert not Journal(tmp_path / "j", "two").is_in_doubt
+
+
+def test_compaction_keeps_the_doubt(tmp_path: Path) -> None:
+    Journal(tmp_path / "j", "one").close()
+    journal = Journal(tmp_path / "j", "two")
+    journal.compact()
+    journal.close()
+
+    assert Journal(tmp_path / "j", "two").is_in_doubt

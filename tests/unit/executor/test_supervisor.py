@@ -13,7 +13,7 @@ from tiphys.executor import supervisor as supervisors
 from tiphys.executor.committer import Committer
 from tiphys.executor.group import Groups
 from tiphys.executor.journal import Journal
-from tiphys.executor.protocol import Attempt, ContainerRun, Ended, Event
+from tiphys.executor.protocol import Attempt, ContainerRun, Ended, Event, Unknown
 from tiphys.executor.rooms import Rooms
 from tiphys.executor.supervisor import Supervisor
 
@@ -21,9 +21,8 @@ from tiphys.executor.supervisor import Supervisor
 class Bench:
     """A supervisor, with what it stands on."""
 
-    def __init__(self, folder: Path) -> None:
-        self.journal = Disk(folder / "journal")
-        self.journal.full = True
+    def __init__(self, folder: Path, boot: str = "") -> None:
+        self.journal = Disk(folder / "journal", boot)
         self.committer = Committer(self.journal)
         self.told: list[Event] = []
         groups = Groups(f"tiphys-test-{os.getpid()}")
@@ -36,6 +35,7 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     bench = Bench(tmp_path)
+    bench.journal.full = True
     yield bench
     bench.committer.close()
     bench.supervisor.close(at_home=True)
@@ -63,7 +63,6 @@ def test_one_that_is_stopped_after_the_disk_refused_it_is_not_begun_later(
 ) -> None:
     monkeypatch.setattr(supervisors, "RETRY_COMMIT", 0.0)
     bench.supervisor.start([attempt(tmp_path)])
-    work(bench.committer)
     bench.supervisor.stop(["a.1"], 0.0)
     bench.journal.full = False
     bench.supervisor.run_timers()
@@ -73,3 +72,27 @@ def test_one_that_is_stopped_after_the_disk_refused_it_is_not_begun_later(
     found = Journal(tmp_path / "journal")
     assert (set(found.begun), set(found.ended)) == (set(), {"a.1"})
     assert [event.reason for event in bench.told if isinstance(event, Ended)] == ["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("boot", "is_ours", "told"),
+    [
+        ("one", False, Unknown("a.1")),
+        ("two", True, Unknown("a.1")),
+        ("two", False, "lost"),
+    ],
+)
+def test_an_attempt_that_may_have_begun_before_the_machine_went_down_is_lost(
+    tmp_path: Path, boot: str, is_ours: bool, told: Unknown | str
+) -> None:
+    Journal(tmp_path / "journal", "one").close()
+    bench = Bench(tmp_path, boot)
+
+    bench.supervisor.attend("a.1", is_ours=is_ours)
+    bench.committer.close()
+    bench.supervisor.close(at_home=True)
+
+    (event,) = bench.told
+    assert (event.reason if isinstance(event, Ended) else event) == told
+    # Whoever asks again, of whatever executor, hears the same.
+    assert ("a.1" in Journal(tmp_path / "journal", "two").ended) == (told == "lost")
