@@ -17,6 +17,10 @@ import msgspec
 from tiphys.errors import RuntimeFailure
 from tiphys.executor.place import START, Place
 
+_PASSED_ON = ("TIPHYS_SANDBOX", "TIPHYS_ATTEMPT_ID")
+"""What an executor is given of our own variables: what it reads, and that by which it is found when
+a task has started it. Tokens and passwords are not for it: tasks run beside it."""
+
 _ahead: dict[Path, subprocess.Popen[bytes]] = {}
 """Children of this process that wait for the word, by data directory."""
 
@@ -80,10 +84,18 @@ def _load(place: Place) -> subprocess.Popen[bytes]:
     # Without site: half the time to start. The two paths are all that it imports from.
     return subprocess.Popen(
         command,
-        env=dict(os.environ) | {"PYTHONPATH": f"{package}{os.pathsep}{library}"},
+        env=_environment() | {"PYTHONPATH": f"{package}{os.pathsep}{library}"},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
         cwd="/",
     )
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("TIPHYS_") or name in _PASSED_ON
+    }

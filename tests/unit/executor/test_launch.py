@@ -75,3 +75,18 @@ def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeFailure, match="executor"):
         launch.start(Place(tmp_path), [])
+
+
+def test_one_is_given_only_those_of_our_variables_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = {"TIPHYS_SANDBOX", "TIPHYS_ATTEMPT_ID"}
+    for name in (*needed, "TIPHYS_ADMIN_TOKEN", "TIPHYS_STORE", "TIPHYS_OIDC_CLIENT_SECRET"):
+        monkeypatch.setenv(name, "read-only")
+
+    launch.load_ahead(tmp_path)
+    given = Path(f"/proc/{waiting(tmp_path)}/environ").read_bytes().decode().split("\0")
+    launch.dismiss(Place(tmp_path))
+
+    names = {pair.partition("=")[0] for pair in given}
+    assert {name for name in names if name.startswith("TIPHYS_")} == needed
