@@ -24,6 +24,7 @@ from tiphys.spec import model
 
 PR_SET_DUMPABLE = 4
 NAME = "tiphys-nobody"
+TOKEN = "a-token-that-no-task-may-see"
 PLACES = (f"/{NAME}", f"/tmp/{NAME}", f"/var/tmp/{NAME}", f"/usr/{NAME}", f"/usr/share/{NAME}")
 
 
@@ -75,6 +76,38 @@ def looks(data: Path) -> dict[str, model.Template]:
     }
 
 
+def breakouts(data: Path, processes: dict[str, int]) -> dict[str, model.Template]:
+    """Give tasks that try to get at what is hidden, by name; each prints what it got hold of."""
+    doors = "".join(
+        f"ls -L /proc/{pid}/{name} && echo {who} {name} >&3; "
+        for who, pid in processes.items()
+        for name in ("root/", "cwd/", "fd/0", "ns/mnt")
+    )
+    contents = "".join(
+        f"head -c 1 /proc/{pid}/{name} | grep -q . && echo {who} {name} >&3; "
+        for who, pid in processes.items()
+        for name in ("environ", "maps", "auxv")
+    )
+    contents += "".join(
+        f"true < /proc/{pid}/mem && echo {who} mem >&3; " for who, pid in processes.items()
+    )
+    uncover = f"umount {data} && echo unmounted; umount -l {data} && echo detached; ls -A {data}"
+    again = (
+        f"{uncover}; mkdir /tmp/again; mount --bind {data.parent} /tmp/again && echo bound;"
+        f" ls -A /tmp/again/{data.name}; mount -t tmpfs none /tmp/again && echo mounts of its own"
+    )
+    return {
+        "proc": shell(f"exec 3>&1 >/dev/null 2>&1; {doors} {contents} true"),
+        "token": shell(f"grep -ls {TOKEN} /proc/[0-9]*/environ; true"),
+        "unmount": shell(f"{{ {uncover}; }} 2>/dev/null; true"),
+        "namespace": shell(f"unshare -Urm sh -c '{{ {again}; }} 2>/dev/null'; true"),
+        "child": shell(
+            "sleep 60 & until grep -q sleep /proc/$!/cmdline; do :; done;"
+            " ls /proc/$!/root/ >/dev/null && echo open; kill $!"
+        ),
+    }
+
+
 def seen(end: TaskEnded) -> dict[str, Any]:
     """Give what a test wants to know of an end."""
     outputs = end.outputs or model.Outputs()
@@ -92,6 +125,7 @@ def main(data: Path, uid: int) -> None:
     with Machine(data, "sandbox") as machine:
         found: dict[str, Any] = {"usable": machine.why or "yes"}
         if machine.usable:
+            templates |= breakouts(data, {"executor": machine.executor_pid, "server": os.getpid()})
             found |= {name: seen(machine.run(each)) for name, each in templates.items()}
     os.waitpid(pid, 0)
     sys.stdout.write(json.dumps(found) + "\n")

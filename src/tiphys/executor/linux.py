@@ -14,7 +14,8 @@ MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 MS_RELATIME = 1 << 21
 MNT_DETACH = 2
 CLONE_FS, CLONE_NEWNS, CLONE_NEWUSER = 0x00000200, 0x00020000, 0x10000000
-PR_SET_CHILD_SUBREAPER = 36
+PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER = 24, 36
+CAP_SYS_PTRACE, CAP_SYS_ADMIN = 19, 21
 OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, 0o2000000, 0x8000
 MOVE_MOUNT_F_EMPTY_PATH = 4
 FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2
@@ -23,6 +24,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 # The same numbers on every machine: they are newer than the tables that differ.
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
 _AT_FDCWD = -100
+_CAPABILITY_VERSION = 0x20080522
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
 
@@ -128,8 +130,23 @@ def may_mount() -> bool:
     with open("/proc/self/status") as file:
         for line in file:
             if line.startswith("CapEff:"):
-                return bool(int(line.split()[1], 16) & 1 << 21)
+                return bool(int(line.split()[1], 16) & 1 << CAP_SYS_ADMIN)
     return False
+
+
+def withhold(*capabilities: int) -> None:
+    """Keep capabilities below 32 from whatever is started from now on; this process has them still.
+
+    A program that root starts is given what is in the bounding set or inheritable.
+    """
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    # Effective, permitted, inheritable; then the same for those from 32 on.
+    sets = (ctypes.c_uint32 * 6)()
+    _check(_libc.capget(header, sets), "capget")
+    for number in capabilities:
+        _check(_libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0), "prctl")
+        sets[2] &= ~(1 << number)
+    _check(_libc.capset(header, sets), "capset")
 
 
 def is_in_user_namespace() -> bool:

@@ -56,6 +56,8 @@ class Sandbox:
         if is_rootless():
             linux.become_root_of_own_namespace()
         self._rootless = linux.is_in_user_namespace()
+        self._undoes = self._rootless
+        """Whether a task that is root of our namespace would have the rights to undo its view."""
         # Working directory and root are this thread's alone from now on: setns asks for it.
         linux.unshare(linux.CLONE_FS)
         self._home = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
@@ -128,6 +130,17 @@ class Sandbox:
             for source in sources:
                 os.close(source)
             self._leave()
+
+    def withhold_rights(self) -> None:
+        """Keep from whatever is started from now on the rights to undo a view or to look past it.
+
+        With the first it could unmount what covers the data directory. By having it we are more
+        than any task is, and /proc/PID of those (root, environment, open files) takes the second.
+        Not before the first task in a view: others keep all rights of the user.
+        """
+        if self._undoes:
+            linux.withhold(linux.CAP_SYS_ADMIN, linux.CAP_SYS_PTRACE)
+            self._undoes = False
 
     def prepare_openings(self, run: ContainerRun, upper: str) -> list[Opening]:
         """Make ready what ``entered`` has to open for a container."""

@@ -55,6 +55,7 @@ def spawn(
         if sandbox is None:
             return _execute(run, run.cwd or (work_of(room) if room else "/"), pipes, room), 0
         namespace, openings = view
+        sandbox.withhold_rights()
         with sandbox.entered(namespace, run.mounts, run.cwd, openings) as number:
             return _execute(run, run.cwd or "/", pipes, ""), number
     except (OSError, ValueError, subprocess.SubprocessError) as error:
