@@ -158,7 +158,7 @@ def run_deadline(run: Run) -> float | None:
     seconds = run.spec.active_deadline_seconds
     if seconds is None or run.started_at is None:
         return None
-    return int(run.started_at) + seconds
+    return run.started_at + seconds
 
 
 def may_run(run: Run, on_exit: bool) -> bool:

@@ -81,6 +81,17 @@ def test_the_deadline_of_a_run_ends_all_that_runs_and_the_run() -> None:
     assert harness.run.finished_at == harness.run.created_at + 60
 
 
+def test_the_deadline_of_a_run_counts_from_the_instant_of_its_start() -> None:
+    text = flow(TWO.replace(" MORE", ""), spec="activeDeadlineSeconds: 60")
+    harness = Harness(text, cast({"a": SLOW}))
+    harness.now += 0.75
+    begun = harness.now
+    harness.finish()
+
+    assert harness.run.started_at == begun
+    assert harness.run.finished_at == begun + 60
+
+
 def test_the_deadline_of_a_run_that_is_done_in_time_does_nothing() -> None:
     harness = finished(TWO.replace(" MORE", ""), spec="activeDeadlineSeconds: 60")
 
