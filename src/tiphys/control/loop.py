@@ -20,6 +20,7 @@ from tiphys.control.planning import Planning
 from tiphys.control.record import Ledger
 from tiphys.control.task import attempt_id, make_task
 from tiphys.control.turn import Attempt, Observer, Turn, Watcher, end_of, event_of
+from tiphys.control.unheard import PATIENCE, Unheard
 from tiphys.control.waits import Waits
 from tiphys.core.clock import Clock
 from tiphys.engine import command as cm
@@ -70,6 +71,7 @@ class Control:
         self._observers: list[Observer] = []
         self._locks = LockTable()
         self._waits = Waits()
+        self._unheard = Unheard()
         self._inbox: deque[tuple[str, ev.Event]] = deque()
         self._results: deque[RuntimeEvent] = deque()
         self._abroad = abroad or Abroad()
@@ -78,7 +80,8 @@ class Control:
         """How many attempts of each run are waiting or running."""
         self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self._bell = asyncio.Event()
-        self._settling: list[asyncio.Future[None]] = []
+        self._settling: list[tuple[str, asyncio.Future[None]]] = []
+        """Who waits until all is on record, and of which run what is held back, too."""
         self.full: StoreFullError | None = None
         """What is wrong while there is no room to put anything on record."""
         self._alarm: asyncio.TimerHandle | None = None
@@ -109,6 +112,7 @@ class Control:
     def take(self, run: Run) -> None:
         """Do what a restored run asks for; whoever held a lock before comes first."""
         self._recovering = True
+        self._unheard.enter(run.uid)
         self._gather(run, self._clock.now())
         self._bell.set()
 
@@ -134,16 +138,20 @@ class Control:
         self._turn.headers.pop(uid, None)
 
     def send(self, uid: str, event: ev.Event) -> None:
-        """Let an event happen to a run at the next turn."""
-        self._inbox.append((uid, event))
+        """Let an event happen to a run at the next turn, or once its attempts were heard of."""
+        if not self._unheard.hold(uid, event):
+            self._inbox.append((uid, event))
         self._bell.set()
 
-    async def settle(self) -> None:
-        """Wait until everything sent so far is on record and asked for."""
+    async def settle(self, uid: str = "") -> None:
+        """Wait until everything sent so far is on record and asked for.
+
+        What is held back until attempts were heard of is waited for only where it is for ``uid``.
+        """
         if self.full is not None:
             raise self.full
         done = asyncio.get_running_loop().create_future()
-        self._settling.append(done)
+        self._settling.append((uid, done))
         self._bell.set()
         await done
 
@@ -218,7 +226,7 @@ class Control:
                 self._bell.clear()
                 await self.turn()
         except Exception as error:
-            for future in self._settling:
+            for _, future in self._settling:
                 if not future.done():
                     future.set_exception(error)
             raise
@@ -228,8 +236,9 @@ class Control:
         now = self._clock.now()
         loop = asyncio.get_running_loop()
         begun = loop.time()
-        settling, self._settling = self._settling, []
         self._digest(now)
+        settling = [each for each in self._settling if not self._unheard.holds(each[0])]
+        self._settling = [each for each in self._settling if self._unheard.holds(each[0])]
         self._note_idle(now)
         self._plan(now)
         self._ledger.learn(self._planning.learnt(now))
@@ -239,7 +248,7 @@ class Control:
             self.full = error
             self._warn_once(f"{error}; going on as soon as there is room")
             self._give_up(turn, refused)
-            for future in (*settling, *self._settling):
+            for _, future in (*settling, *self._settling):
                 if not future.done():
                     future.set_exception(error)
 
@@ -255,7 +264,7 @@ class Control:
         self._announce(turn)
         for observer in self._observers:
             observer.turned(committed - planned, loop.time() - begun)
-        for future in settling:
+        for _, future in settling:
             if not future.done():
                 future.set_result(None)
 
@@ -284,10 +293,11 @@ class Control:
             self._acquire(claimant, command, now)
         for mirrored in self._abroad.reflect(self.runs):
             self._gather(mirrored, now)
-        while self._results or self._inbox:
+        while self._results or self._inbox or self._unheard.due:
             touched: dict[str, Run] = {}
             while self._results:
                 self._translate(self._results.popleft())
+            self._inbox.extend(self._unheard.take_due())  # Behind the answers that it waited for.
             while self._inbox:
                 uid, event = self._inbox.popleft()
                 run = self.runs.get(uid)
@@ -297,9 +307,13 @@ class Control:
                     touched[uid] = run
             for run in touched.values():
                 self._gather(run, now)
+        self._unheard.entered()
+        if self._unheard.due:
+            self._bell.set()
 
     def _translate(self, result: RuntimeEvent) -> None:
         """Turn news of a task into an event of its run."""
+        self._unheard.hear(result.id)
         if isinstance(result, TaskWaits | GangChanged):
             self._note_wait(result)
             return
@@ -405,6 +419,7 @@ class Control:
                     self._results.append(lost)
                 else:
                     self._turn.attaches.append(make_task(run, command, now))
+                    self._unheard.expect(key, run.uid)
                 return
             refusal, warnings = self._planning.submit(run, command, now)
         except InvalidInputError as error:
@@ -484,6 +499,8 @@ class Control:
         """Do what was committed."""
         if turn.attaches:
             await self._runtime.attach(turn.attaches)
+            asked = [task.id for task in turn.attaches]
+            asyncio.get_running_loop().call_later(PATIENCE, self._stop_listening, asked)
         if turn.starts:
             await self._runtime.start(turn.starts)
         if turn.stops:
@@ -491,6 +508,13 @@ class Control:
         if turn.ended:
             await self._runtime.acknowledge(turn.ended)
         await self._abroad.perform()
+
+    def _stop_listening(self, attempts: Sequence[AttemptId]) -> None:
+        """Let what waits to hear of these attempts wait no longer."""
+        for attempt in attempts:
+            self._unheard.hear(attempt)
+        if self._unheard.due:
+            self._bell.set()
 
     def _announce(self, turn: Turn) -> None:
         for watcher in (self._watcher, *self._onlookers):

@@ -168,7 +168,7 @@ class Service:
 
     async def _send(self, row: WorkflowRow, event: ev.Event) -> WorkflowRow:
         self._host.control.send(row.uid, event)
-        await self._host.control.settle()
+        await self._host.control.settle(row.uid)
         return self._host.store.workflow(row.uid)
 
     # --- workflows that have ended ----------------------------------------------------------

@@ -57,7 +57,9 @@ def start(
     if display:
         node.display_name = display
     deadline = run_deadline(run)
-    if deadline is not None and run.now >= deadline and not call.on_exit:
+    late = deadline is not None and run.now >= deadline and not call.on_exit
+    # One that was let in before a restart may have ended in time: the deadline's own event decides.
+    if late and not node.ours.admitted:
         set_phase(run, node, Phase.FAILED, "Step exceeded its deadline")
         return node
     if not may_run(run, call.on_exit):

@@ -11,6 +11,7 @@ from tiphys.engine.node import Phase
 from tiphys.testing.flow import FAIL, READY, cast, finished, flow
 from tiphys.testing.harness import Harness, Outcome, Play, succeed
 
+SLOW = Outcome(seconds=1000)
 SHOW = """
 - name: show
   inputs: {parameters: [{name: m}]}
@@ -386,6 +387,30 @@ def test_a_run_that_waits_for_its_lock_asks_for_it_again() -> None:
     harness.finish()
 
     assert harness.run.phase == "Succeeded"
+
+
+def test_a_task_that_was_let_in_is_heard_before_the_deadline_ends_it() -> None:
+    leaf = "- name: main\n  container: {image: x, command: [x]}"
+    harness = Harness(flow(leaf, spec="activeDeadlineSeconds: 60"), cast({"wf": SLOW})).start()
+    harness.now += 100
+
+    harness.take_up()
+    node = harness.node("wf")
+    harness.send(ev.NodeEnded(at=harness.now, node=node.id, attempt=1, phase="Succeeded"))
+
+    assert harness.node("wf").phase is Phase.SUCCEEDED
+    assert harness.run.phase == "Succeeded"
+
+
+def test_a_task_that_was_not_let_in_before_the_deadline_does_not_begin_after_it() -> None:
+    leaf = "- name: main\n  container: {image: x, command: [x]}"
+    harness = Harness(flow(leaf, spec="activeDeadlineSeconds: 60"), slots=0).start()
+    harness.now += 100
+
+    harness.take_up()
+
+    assert harness.node("wf").message == "Step exceeded its deadline"
+    assert harness.started == []
 
 
 def test_two_tasks_whose_names_share_a_hash_are_two_nodes_also_when_taken_up() -> None:

@@ -40,7 +40,7 @@ async def set_pauses(host: Host, row: WorkflowRow, body: dict[str, Any]) -> Work
         message=text_of(body, "message"),
     )
     host.control.send(row.uid, event)
-    await host.control.settle()
+    await host.control.settle(row.uid)
     return host.store.workflow(row.uid)
 
 
