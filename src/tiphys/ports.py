@@ -237,7 +237,8 @@ class Runtime(Protocol):
 
     async def attach(self, tasks: Sequence[Task]) -> None:
         """Report again on tasks that an earlier process started: a TaskEnded for each ended or lost
-        one, a TaskStarted for each that still runs. A task that never began is started."""
+        one, a TaskStarted for each that still runs. A task that never began is started. The
+        first news of a task is taken for how it stands: an end comes no later than that."""
 
     async def stop(self, ids: Sequence[AttemptId], *, grace: float) -> None:
         """End attempts: SIGTERM, then SIGKILL after ``grace`` seconds. They end as ``stopped``."""

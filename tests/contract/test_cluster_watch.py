@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 
 from tests.contract.kube_server import Server, Told, answering
@@ -21,6 +22,7 @@ from tiphys.kube.client import Client
 from tiphys.ports import (
     ARGO_DEFAULT,
     GANG_GONE,
+    K8S_NATIVE,
     VOLCANO,
     Dispatch,
     GangChanged,
@@ -28,10 +30,13 @@ from tiphys.ports import (
     Mirrored,
     RuntimeEvent,
     Task,
+    TaskEnded,
 )
 from tiphys.runtimes.config import LocalConfig
+from tiphys.runtimes.kubernetes import KubernetesRuntime
 from tiphys.runtimes.kubernetes_config import KubernetesConfig
 from tiphys.runtimes.kubernetes_gangs import Gangs
+from tiphys.runtimes.kubernetes_job import ATTEMPT_ID, job_name
 from tiphys.runtimes.kubernetes_lookout import Lookout, pods_path
 from tiphys.runtimes.volcano_runtime import VolcanoRuntime
 from tiphys.spec import model
@@ -372,3 +377,92 @@ def test_argo_is_told_to_end_a_workflow_only_once_it_is_there(tmp_path: Path) ->
         asyncio.run(run(server))
 
     assert answers == [200]
+
+
+# --- tasks of an earlier server -------------------------------------------------------------
+
+
+class Found:
+    """A cluster on which one Job is over, with its pod."""
+
+    def __init__(self, job: Json, pod: Json) -> None:
+        self.job, self.pod = job, pod
+
+    def answer(self, method: str, path: str) -> Told:
+        collection = urlsplit(path).path.rpartition("/namespaces/n/")[2]
+        if method == "POST" and collection == "jobs":
+            return Told(409, b'{"reason": "AlreadyExists"}')
+        if "watch=true" in path:
+            return events()
+        if collection in ("jobs", "pods"):
+            return listed(self.job if collection == "jobs" else self.pod)
+        if collection.startswith("jobs/"):
+            return Told(body=json.dumps(self.job).encode())
+        return Told() if collection.endswith("/log") else listed()
+
+
+BEGAN, OVER = "1970-01-01T00:00:07Z", "1970-01-01T00:00:09Z"
+
+
+def a_pod(labels: dict[str, str], **more: Any) -> Json:
+    ended = {"exitCode": 0, "startedAt": BEGAN, "finishedAt": OVER}
+    status = {
+        "phase": "Succeeded",
+        "startTime": BEGAN,
+        "containerStatuses": [{"name": "main", "state": {"terminated": ended}}],
+    }
+    meta = {"labels": labels, "creationTimestamp": BEGAN, **more}
+    spec = {"containers": [{"name": "main"}]}
+    return a_thing("p", metadata=meta, spec=spec, status=status)
+
+
+def attached(runtime: Any, work: Task) -> list[str]:
+    """Attach to a task; give what is told up to its end, and where the loop comes between."""
+    heard: list[str] = []
+
+    def hear(events: Sequence[RuntimeEvent]) -> None:
+        heard.extend(type(each).__name__ for each in events)
+        asyncio.get_running_loop().call_soon(heard.append, "|")
+
+    async def run() -> None:
+        await runtime.open(hear)
+        await runtime.attach([work])
+        await until(lambda: TaskEnded.__name__ in heard)
+        await runtime.close()
+
+    asyncio.run(run())
+    return heard[: heard.index(TaskEnded.__name__) + 1]
+
+
+def test_nothing_is_told_of_a_pod_that_is_over_before_its_end_is_known(tmp_path: Path) -> None:
+    container = model.Container(image="x", command=("true",))
+    plain = msgspec.structs.replace(
+        a_task(), template=model.Template(name="a", container=container), scheduler=K8S_NATIVE
+    )
+    name = job_name(plain)
+    job = a_thing(name, metadata={"annotations": {ATTEMPT_ID: plain.id}}, spec={}, status={})
+    pod = a_pod({"batch.kubernetes.io/job-name": name})
+
+    with answering(Found(job, pod).answer) as server:
+        given = config(server, tmp_path)
+        runtime = KubernetesRuntime(tmp_path, config=given, local=LocalConfig())
+        heard = attached(runtime, plain)
+
+    assert heard == ["TaskStarted", "TaskEnded"]
+
+
+def test_nothing_is_told_of_a_volcano_job_that_is_over_before_its_end_is_known(
+    tmp_path: Path,
+) -> None:
+    status = {"state": {"phase": "Completed"}, "succeeded": 1}
+    marks = {"uid": JOB_UID, "annotations": {ATTEMPT_ID: "u.1"}}
+    job = a_thing("f-a", metadata=marks, spec={}, status=status)
+    owner = {"ownerReferences": [{"uid": JOB_UID, "controller": True}]}
+    pod = a_pod({"volcano.sh/job-name": "f-a", "volcano.sh/task-spec": "w"}, **owner)
+
+    with answering(Found(job, pod).answer) as server:
+        given = config(server, tmp_path)
+        runtime = VolcanoRuntime(tmp_path, config=given, local=LocalConfig())
+        heard = attached(runtime, a_task())
+
+    assert heard == ["TaskStarted", "TaskSeen", "TaskEnded"]

@@ -324,20 +324,31 @@ class KubernetesRuntime:
         if pod is not None:
             self._copy_logs(attempt, pod)
         self._tell_wait(attempt)
-        for step in attempt.look():
+        steps = attempt.look()
+        for step in steps:
             match step:
                 case Step.DELIVER if pod is not None:
                     attempt.delivered = True
                     self._spawn(self._deliver(attempt, pod))
                 case Step.START if pod is not None:
                     attempt.started = True
-                    self._sink([report.started(attempt, pod)])
+                    self._tell_start(attempt, report.started(attempt, pod), Step.CONCLUDE in steps)
                 case Step.READY if pod is not None:
                     attempt.ready = True
                     self._sink([report.ready(attempt, pod)])
                 case Step.CONCLUDE:
                     attempt.concluding = True
                     self._spawn(self._conclude(attempt, pod))
+
+    def _tell_start(self, attempt: PodAttempt, start: TaskStarted, over: bool) -> None:
+        """Tell that an attempt runs; of one that is over nothing is told before its end is known.
+
+        Whoever attaches to it takes the first news for how it stands.
+        """
+        if over:
+            attempt.beginning = start
+        else:
+            self._sink([start])
 
     def _tell_wait(self, attempt: PodAttempt) -> None:
         """Tell why an attempt does not begin, when that changes."""
@@ -433,7 +444,7 @@ class KubernetesRuntime:
             return
         attempt.concluding = True
         self._ended[attempt.task.id] = attempt
-        self._sink([end])
+        self._sink([end] if attempt.beginning is None else [attempt.beginning, end])
 
     async def _let_go(self, attempt: PodAttempt) -> None:
         if self._link.is_up:  # Without a cluster nothing was made there.

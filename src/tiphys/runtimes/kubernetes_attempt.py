@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 
 from tiphys.executor.protocol import Attempt, ContainerRun
-from tiphys.ports import Task
+from tiphys.ports import Task, TaskStarted
 from tiphys.runtimes import kubernetes_helper as helper
 from tiphys.runtimes.kubernetes_gang import Gang
 from tiphys.runtimes.kubernetes_job import Json, job_name, members
@@ -62,6 +62,8 @@ class PodAttempt:
     awaits_inputs: bool = False
     delivered: bool = False
     started: bool = False
+    beginning: TaskStarted | None = None
+    """What is told with its end: it was over when it was first seen."""
     ready: bool = False
     concluding: bool = False
     awaits: Reason | None = None

@@ -189,14 +189,22 @@ class VolcanoRuntime:
             return
         if not crew.gone:
             crew.copy_logs(self._link.client, self._local.log_cap, self._spawn)
-        if not attempt.started and crew.phase != "Pending":
-            attempt.started = True
-            self._sink([TaskStarted(id=attempt.task.id, at=now())])
-        if not attempt.concluding:
+        if attempt.concluding:
+            return
+        over = crew.ended or crew.gone
+        if attempt.started or not over:
+            # Of a Job that is over when it is first seen nothing is told before its end is known:
+            # whoever attaches to it takes the first news for how it stands.
+            self._tell_start(attempt)
             self._tell(attempt)
-        if (crew.ended or crew.gone) and not attempt.concluding:
+        if over:
             attempt.concluding = True
             self._spawn(self._conclude(attempt))
+
+    def _tell_start(self, attempt: _Attempt) -> None:
+        if not attempt.started and attempt.crew.phase != "Pending":
+            attempt.started = True
+            self._sink([TaskStarted(id=attempt.task.id, at=now())])
 
     def _tell(self, attempt: _Attempt) -> None:
         """Tell how the Job and its pods look, where that is news."""
@@ -235,6 +243,7 @@ class VolcanoRuntime:
         """Wait for the last news and lines, then tell of the end."""
         try:
             await attempt.crew.quieten(QUIET)
+            self._tell_start(attempt)
             self._tell(attempt)
             end = self._verdict(attempt)
         except Exception as error:  # As above.
