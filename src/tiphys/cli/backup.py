@@ -27,7 +27,7 @@ def command(file: Path, force: bool) -> None:
     if remote is not None:
         from tiphys.store.backup import keep_copy  # noqa: PLC0415
 
-        size = keep_copy(remote.client.backup(), file, replace=force)
+        size = keep_copy(remote.client.backup(), file, data_folder(), replace=force)
         sys.stdout.write(f"{file}: {size} bytes\n")
         return
     if settings().store.url:

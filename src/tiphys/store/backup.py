@@ -1,7 +1,9 @@
 """A copy of a store in SQLite, made while its owner goes on writing.
 
 All pages are copied within one reading transaction, which holds nobody up: the copy is the store at
-one instant. It is checked, synced and only then given its name: a file of that name is whole.
+one instant. It is checked, synced and only then given its name: a file of that name is whole. It is
+never given the name of a store's own file, by whatever path that is meant: whoever has the store
+open would go on writing to a file that nobody finds any more.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from contextlib import closing
 from pathlib import Path
 
 from tiphys.errors import ConflictError, NotFoundError, StoreError
-from tiphys.store import sqlite
+from tiphys.store import lock, sqlite
 from tiphys.store.lock import sync_folder
 from tiphys.store.migrate import check_readable
+
+_FILES = tuple(sqlite.NAME + suffix for suffix in ("", "-wal", "-shm", "-journal"))
+"""A store and what SQLite keeps beside it."""
 
 
 def back_up(folder: Path, target: Path, *, replace: bool = False) -> int:
@@ -23,6 +28,7 @@ def back_up(folder: Path, target: Path, *, replace: bool = False) -> int:
     source = folder / sqlite.NAME
     if not source.exists():
         raise NotFoundError(f"there is no store in {folder}")
+    _check_target(target, folder)
 
     def write(partial: Path) -> None:
         with sqlite.translated(source):
@@ -31,8 +37,12 @@ def back_up(folder: Path, target: Path, *, replace: bool = False) -> int:
     return _keep(target, write, replace=replace)
 
 
-def keep_copy(pieces: Iterable[bytes], target: Path, *, replace: bool = False) -> int:
-    """Write a copy that comes from elsewhere to the file ``target``; give its size."""
+def keep_copy(pieces: Iterable[bytes], target: Path, folder: Path, *, replace: bool = False) -> int:
+    """Write a copy that comes from elsewhere to the file ``target``; give its size.
+
+    The store of ``folder``, if there is one, is left alone.
+    """
+    _check_target(target, folder)
 
     def write(partial: Path) -> None:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -41,6 +51,24 @@ def keep_copy(pieces: Iterable[bytes], target: Path, *, replace: bool = False) -
                 file.write(piece)
 
     return _keep(target, write, replace=replace)
+
+
+def _check_target(target: Path, folder: Path) -> None:
+    """Refuse to replace files of the store of ``folder``, or of another data directory."""
+    real = Path(os.path.realpath(target))  # Of links that go round in circles it makes no fuss.
+    if real.name in _FILES and (real.parent / lock.NAME).exists():
+        folder = real.parent
+    elif not any(_is_same(target, folder / name) for name in (*_FILES, lock.NAME)):
+        return
+    raise ConflictError(f"{target} belongs to the store in {folder}: give the copy another name")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, also by links, or would if it were there."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _keep(target: Path, write: Callable[[Path], None], *, replace: bool) -> int:

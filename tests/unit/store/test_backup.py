@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tiphys.errors import ConflictError, NotFoundError, StoreError
 from tiphys.store import Batch, NodeRow, Store, WorkflowRow
-from tiphys.store.backup import back_up
+from tiphys.store.backup import back_up, keep_copy
 from tiphys.store.sqlite import NAME
 
 
@@ -84,6 +86,60 @@ def test_a_file_that_exists_is_replaced_only_on_demand(tmp_path: Path) -> None:
 
     assert before == "precious"
     assert target.read_bytes().startswith(b"SQLite format 3")
+
+
+@pytest.mark.parametrize("name", [NAME, f"{NAME}-wal", f"{NAME}-shm", f"{NAME}-journal", "lock"])
+@pytest.mark.parametrize("how", ["path", "relative", "symlink", "link"])
+def test_a_store_is_never_replaced_by_its_own_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, how: str
+) -> None:
+    data = tmp_path / "data"
+    with Store.open(data, owner=True) as store:
+        store.commit(Batch(submitted=[row(0)]))
+        if how == "link" and not (data / name).exists():
+            pytest.skip("SQLite has no such file here")
+        target = _path_to(data / name, how)
+        monkeypatch.chdir(tmp_path)
+        before = _inodes(tmp_path)
+
+        with pytest.raises(ConflictError, match="belongs to the store"):
+            back_up(data, target, replace=True)
+        with pytest.raises(ConflictError, match="belongs to the store"):
+            keep_copy(_never(), target, data, replace=True)
+
+        assert _inodes(tmp_path) == before
+
+
+def test_the_store_of_another_data_directory_is_not_replaced_by_a_copy(tmp_path: Path) -> None:
+    Store.open(tmp_path / "one", owner=True).close()
+    Store.open(tmp_path / "two", owner=True).close()
+    before = _inodes(tmp_path)
+
+    with pytest.raises(ConflictError, match=r"belongs to the store in .*/two"):
+        back_up(tmp_path / "one", tmp_path / "two" / NAME, replace=True)
+
+    assert _inodes(tmp_path) == before
+
+
+def _path_to(path: Path, how: str) -> Path:
+    """Give another path to a file beside its folder."""
+    if how == "relative":
+        return Path("data", "..", "data", path.name)
+    other = path.parent.parent / "other"
+    if how == "symlink":
+        other.symlink_to(path)
+    elif how == "link":
+        os.link(path, other)
+    return path if how == "path" else other
+
+
+def _inodes(folder: Path) -> dict[str, int]:
+    return {str(path): path.lstat().st_ino for path in folder.rglob("*")}
+
+
+def _never() -> Iterator[bytes]:
+    raise AssertionError("the copy was asked for")
+    yield b""
 
 
 def test_there_is_no_copy_of_nothing(tmp_path: Path) -> None:
