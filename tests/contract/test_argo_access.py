@@ -78,6 +78,32 @@ def test_a_uid_finds_nothing_in_another_namespace(server: ArgoServer, mine: str)
     assert server.ask("GET", f"/api/v1/workflows/elsewhere/{mine}", token="foreign").status == 404
 
 
+def test_a_wrong_name_is_answered_without_the_names_of_other_projects(server: ArgoServer) -> None:
+    server.submit({**flow(), "metadata": {"name": "launch-of-the-yacht"}})
+
+    answers = [
+        server.ask("GET", f"/api/v1/{place}/launch-of-the-yach", token="foreign")
+        for place in ("workflows/elsewhere", "archived-workflows")
+    ]
+
+    assert [answer.status for answer in answers] == [404, 404]
+    assert not any(b"yacht" in answer.body for answer in answers)
+
+
+def test_a_name_in_place_of_a_uid_does_not_tell_who_uses_it(server: ArgoServer) -> None:
+    server.submit({**flow(), "metadata": {"name": "used-once"}})
+    for namespace in ("default", "third"):
+        server.submit({**flow(), "metadata": {"name": "used-twice"}}, namespace)
+
+    said = {
+        (answer.status, answer.json["message"].replace(name, "NAME"))
+        for name in ("used-once", "used-twice", "used-never", "@latest")
+        for answer in [server.ask("GET", f"/api/v1/archived-workflows/{name}", token="foreign")]
+    }
+
+    assert said == {(404, "there is no workflow 'NAME'")}
+
+
 def test_what_is_for_all_is_changed_by_an_admin_of_all_alone(server: ArgoServer) -> None:
     for token in ("member", "viewer", "foreign"):
         assert server.ask("POST", CLUSTER, {"template": TEMPLATE}, token=token).status == 403

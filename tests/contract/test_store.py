@@ -213,8 +213,9 @@ def test_the_same_name_may_live_in_two_namespaces(store: Store) -> None:
     assert store.name_taken("wf", "prod")
     assert not store.name_taken("wf", "test")
     assert store.workflow("wf", namespace="prod").namespace == "prod"
-    with pytest.raises(ConflictError, match="argo, prod"):
+    with pytest.raises(ConflictError, match="several namespaces") as error:
         store.workflow("wf")
+    assert "prod" not in str(error.value)
 
 
 # --- finding
@@ -234,7 +235,16 @@ def test_a_missing_workflow_is_named_together_with_close_ones(store: Store) -> N
     store.commit(Batch(submitted=[workflow("hello-world-x7k2p")]))
 
     with pytest.raises(NotFoundError, match=r"hello-wrold.*did you mean hello-world-x7k2p\?"):
-        store.workflow("hello-wrold-x7k2p")
+        store.workflow("hello-wrold-x7k2p", namespace="argo")
+
+
+def test_names_of_other_namespaces_are_no_hint(store: Store) -> None:
+    store.commit(Batch(submitted=[workflow("hello-world-x7k2p")]))
+
+    for namespace in ("prod", ""):
+        with pytest.raises(NotFoundError) as error:
+            store.workflow("hello-wrold-x7k2p", namespace=namespace)
+        assert "did you mean" not in str(error.value)
 
 
 def test_a_workflow_of_another_namespace_is_not_found(store: Store) -> None:

@@ -55,7 +55,9 @@ LATEST_NUMBER = "SELECT number FROM workflows ORDER BY created_at DESC, number D
 LATEST_NUMBER_IN = (
     "SELECT number FROM workflows WHERE namespace = ? ORDER BY created_at DESC, number DESC LIMIT 1"
 )
-RECENT_NAMES = "SELECT name FROM workflows ORDER BY created_at DESC LIMIT 2000"
+RECENT_NAMES_IN = (
+    "SELECT name FROM workflows WHERE namespace = ? ORDER BY created_at DESC LIMIT 2000"
+)
 UNFINISHED_NUMBERS = "SELECT number FROM workflows WHERE phase IN ('', 'Pending', 'Running')"
 UNFINISHED = f"{SELECT_ROW} WHERE w.phase IN ('', 'Pending', 'Running') ORDER BY w.number"
 LAST_NUMBER = (

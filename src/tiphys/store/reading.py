@@ -204,21 +204,26 @@ def _named(connection: Link, key: str, namespace: str) -> Any:
     rows = rows or connection.read(query.WORKFLOWS_BY_NAME, (key,))
     rows = [row for row in rows if namespace in {"", row[2]}]
     if len(rows) > 1:
-        places = ", ".join(sorted(str(row[2]) for row in rows))
-        raise ConflictError(f"there are workflows named {key!r} in several namespaces: {places}")
+        # Which ones is not told: whoever asks need not know of all of them.
+        raise ConflictError(f"there are workflows named {key!r} in several namespaces: name one")
     return rows[0] if rows else None
 
 
 def _not_found(connection: Link, key: str, namespace: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only needed for this one message
-
+    """Say that there is none, with close names of the namespace: others' are not told."""
     where_text = f" in namespace {namespace}" if namespace else ""
     if key == LATEST:
         return f"there are no workflows{where_text}"
-    names = (row[0] for row in connection.read(query.RECENT_NAMES))
-    close = get_close_matches(key, [name for name in names if isinstance(name, str)])
+    close = _close_names(connection, key, namespace) if namespace else []
     hint = f"; did you mean {', '.join(close)}?" if close else ""
     return f"there is no workflow {key[:200]!r}{where_text}{hint}"
+
+
+def _close_names(connection: Link, key: str, namespace: str) -> list[str]:
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed for this one message
+
+    names = (row[0] for row in connection.read(query.RECENT_NAMES_IN, (namespace,)))
+    return get_close_matches(key, [name for name in names if isinstance(name, str)])
 
 
 def list_unfinished(connection: Link) -> list[WorkflowRow]:

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from tiphys.api.argo.problem import refuse
 from tiphys.api.context import ApiContext
 from tiphys.api.problems import RequestError
-from tiphys.errors import InvalidInputError, NotFoundError
+from tiphys.errors import ConflictError, InvalidInputError, NotFoundError
 from tiphys.service.access import Identity, Role
 from tiphys.store import WorkflowRow
 
@@ -82,9 +82,13 @@ class Call:
     def workflow_by_uid(self, role: Role) -> WorkflowRow:
         """Find the workflow whose uid the path holds; one that is foreign does not exist."""
         uid = self.path("uid")
-        row = self.context.store.workflow(uid)
+        missing = NotFoundError(f"there is no workflow {uid[:200]!r}")
+        try:
+            row = self.context.store.workflow(uid)
+        except (NotFoundError, ConflictError):  # A name, perhaps: who uses it is not told.
+            raise missing from None
         if row.uid != uid or not self.identity.sees(row.namespace):
-            raise NotFoundError(f"there is no workflow {uid[:200]!r}")
+            raise missing
         self.identity.require(role, row.namespace)
         return row
 
