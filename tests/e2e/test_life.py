@@ -53,6 +53,40 @@ spec:
     entrypoint: main
     templates: [{name: main, container: {image: x, command: [echo]}}]
 """
+BESIDE = """
+apiVersion: v1
+kind: Secret
+metadata: {name: pass}
+stringData: {word: hush}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: other, namespace: own}
+stringData: {word: hush}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: map}
+data: {text: shown}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: WorkflowTemplate
+metadata: {name: kept}
+spec:
+  templates:
+  - name: work
+    container:
+      image: x
+      command: [sh, -c, "echo $WORD $TEXT >> LEDGER"]
+      env:
+      - {name: WORD, valueFrom: {secretKeyRef: {name: pass, key: word}}}
+      - {name: TEXT, valueFrom: {configMapKeyRef: {name: map, key: text}}}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: flow}
+spec: {entrypoint: work, workflowTemplateRef: {name: kept}}
+"""
 
 
 class Tiphys:
@@ -186,6 +220,22 @@ def test_what_would_not_be_kept_is_not_taken(tiphys: Tiphys, text: str, word: st
 
     assert done.returncode == 2
     assert word in done.stderr
+
+
+def test_what_stands_beside_a_workflow_goes_into_the_namespace_that_it_goes_into(
+    tiphys: Tiphys,
+) -> None:
+    (tiphys.folder / "flow.yaml").write_text(BESIDE.replace("LEDGER", str(tiphys.ledger)))
+
+    done = tiphys("submit", "-n", "team", "-w", "flow.yaml")
+
+    assert done.returncode == 0, done.stderr
+    assert tiphys.ledger.read_text() == "hush shown\n"
+    secrets = tiphys.folder / "data" / "secrets"
+    kept = sorted(str(path.relative_to(secrets)) for path in secrets.rglob("*.json"))
+    assert kept == ["own/other.json", "team/pass.json"]
+    assert tiphys("template", "list", "-n", "team", "-o", "name").stdout == "kept\n"
+    assert tiphys("template", "list", "-o", "name").stdout == ""
 
 
 def test_one_that_is_not_there_does_not_keep_the_others_from_ending(tiphys: Tiphys) -> None:

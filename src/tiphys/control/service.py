@@ -16,6 +16,7 @@ from tiphys.control.submit import (
     Overrides,
     Submission,
     named,
+    placed,
     prepare,
     random_suffix,
     read_files,
@@ -69,6 +70,8 @@ class Service:
             known = msgspec.structs.replace(known, namespace=overrides.namespace)
         bundle = read_files(files, known)
         _check_something(bundle)
+        if overrides.namespace:
+            bundle = placed(bundle, overrides.namespace)
         library = self._host.library.extended(bundle)
         submissions = [
             prepare(parsed, library, overrides, self._defaults) for parsed in bundle.workflows

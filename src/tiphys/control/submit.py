@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +22,9 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _MAX_PREFIX = 58
 """Kubernetes cuts the prefix of a generated name so that five letters fit behind it."""
 replace = msgspec.structs.replace
+M = TypeVar(
+    "M", model.WorkflowTemplate, model.ConfigMap, model.Secret, model.PersistentVolumeClaim, Any
+)
 
 
 class Overrides(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +66,30 @@ def read_files(files: Iterable[tuple[str, bytes]], library: Library | None = Non
     if bundle.errors:
         raise SpecError(bundle.problems)
     return bundle
+
+
+def placed(bundle: Bundle, namespace: str) -> Bundle:
+    """Put what stands beside the workflows, and names no namespace, into ``namespace``."""
+
+    def put(found: Iterable[Parsed[M]]) -> tuple[Parsed[M], ...]:
+        return tuple(_put(each, namespace) for each in found)
+
+    return replace(
+        bundle,
+        workflow_templates=put(bundle.workflow_templates),
+        config_maps=put(bundle.config_maps),
+        secrets=put(bundle.secrets),
+        volume_claims=put(bundle.volume_claims),
+        job_templates=put(bundle.job_templates),
+    )
+
+
+def _put(parsed: Parsed[M], namespace: str) -> Parsed[M]:
+    meta = parsed.value.metadata
+    if meta.namespace:
+        return parsed
+    meta = replace(meta, namespace=namespace)
+    return replace(parsed, value=replace(parsed.value, metadata=meta))
 
 
 def prepare(
