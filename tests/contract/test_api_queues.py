@@ -34,6 +34,12 @@ def pending_node(server: ApiServer, workflow: str) -> Any:
     return server.wait_node(workflow, shown["workflow_name"], "pending")
 
 
+def _queue(server: ApiServer, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tiphys", "queue", *words]
+    how: dict[str, Any] = {"cwd": server.folder, "env": server.environment}
+    return subprocess.run(command, **how, capture_output=True, text=True, check=False)
+
+
 def test_a_queue_is_made_and_shown(server: ApiServer) -> None:
     body = {
         "name": "shown",
@@ -150,6 +156,34 @@ def test_a_quota_holds_and_its_change_takes_effect(server: ApiServer, tmp_path: 
     assert stats == {"waiting": 0, "running": 0, "succeeded": 2, "failed": 0}
     assert server.delete("/queues/q-tight").status == 200
     assert server.get("/queues/q-tight").status == 404
+
+
+def test_who_waits_and_runs_is_counted_in_the_queue_where_the_work_is(
+    server: ApiServer, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    assert server.post("/queues", {"name": "own", "quota_cpu": "100m"}).status == 201
+    text = json.loads(hungry(gate, "100m"))
+    text["spec"]["templates"][0]["metadata"] = {"labels": {"tiphys.dev/queue": "own"}}
+    first = server.submit(json.dumps(text))
+    server.wait(first, "running")
+    others = [server.submit(json.dumps(text)) for _ in range(2)]
+    for each in others:
+        pending_node(server, each)
+
+    stats = server.get("/queues/q-own/status").data["stats"]
+    listed = _queue(server, "list").stdout
+    refused = (server.delete("/queues/q-own"), _queue(server, "delete", "own"))
+
+    assert (stats["waiting"], stats["running"]) == (2, 1)
+    (line,) = [line.split() for line in listed.splitlines() if line.startswith("own ")]
+    assert line[-2:] == ["2", "1"]
+    assert (refused[0].status, refused[0].code) == (409, "conflict")
+    assert "queue own has work of 3 unfinished workflows" in refused[1].stderr
+    gate.touch()
+    for each in (first, *others):
+        assert server.wait(each)["status"] == "succeeded"
+    assert server.delete("/queues/q-own").status == 200
 
 
 def test_a_closed_queue_starts_nothing_until_it_is_opened(

@@ -122,7 +122,8 @@ async def queue_status(context: Context, who: Who, queue_id: str) -> Response:
     who.require(Role.VIEWER, who.project)
     queues, name = await context.queues.find(queue_id)
     desk, scheduler = context.queues, queues.scheduler
-    stats = await run_in_threadpool(desk.stats, scheduler, name)
+    ended = await run_in_threadpool(desk.stats, scheduler, name)
+    stats = {**ended, **desk.present(scheduler, name)}
     status = await queues.status(name)
     waiting = [
         {

@@ -14,8 +14,11 @@ from typing import Any, Protocol
 import msgspec
 
 from tiphys.control.door import Handler
+from tiphys.control.occupants import Scene, stored_runs
+from tiphys.engine.run import Run
 from tiphys.errors import ConflictError, InvalidInputError, NotFoundError
 from tiphys.scheduling import Queue, QueueState, QueueTree, Resources, Scheduler
+from tiphys.scheduling.occupancy import Occupancy
 from tiphys.scheduling.preset import fit
 from tiphys.scheduling.queue import DEFAULT, ROOT
 from tiphys.scheduling.queue_file import amounts_dict, queue_dict, read_queue, tree_of
@@ -29,6 +32,7 @@ OPS = (*sorted(LOOKS), "queue-save", "queue-state", "queue-delete")
 """What can be asked for at the door."""
 _ALL = WorkflowFilter()
 _NO_NAMES = frozenset({"", ROOT})
+_NOTHING_GOES_ON = Scene()
 
 
 class Shelf(Protocol):
@@ -87,7 +91,7 @@ class Queues:
 
     # -- changes -----------------------------------------------------------------------------
 
-    def save(self, queue: Queue, *, new: bool) -> None:
+    def save(self, queue: Queue, *, new: bool, scene: Scene = _NOTHING_GOES_ON) -> None:
         """Check and take over a queue; ``new`` refuses a name that exists."""
         if queue.name in _NO_NAMES:
             raise InvalidInputError(f"{queue.name!r} is no name for a queue")
@@ -95,28 +99,26 @@ class Queues:
             raise ConflictError(f"queue {queue.name} exists already (an update changes it)")
         after = {**self._stored, queue.name: queue}
         tree = tree_of(self._configured.values(), after.values())
-        self._check_parent(queue, tree)
+        self._check_parent(queue, tree, scene)
         self._stored = after
 
-    def _check_parent(self, queue: Queue, tree: QueueTree) -> None:
+    def _check_parent(self, queue: Queue, tree: QueueTree, scene: Scene) -> None:
         """A queue with work cannot become a branch: only leaves take work."""
         parent = queue.parent
         was_leaf = parent in self._whole().leaves()
-        if was_leaf and (live := self.live(parent)):
-            raise ConflictError(
-                f"queue {parent} has {live} unfinished workflows and cannot have queues below it"
-            )
+        if was_leaf and (who := self._who_is_in(parent, scene)):
+            raise ConflictError(f"queue {parent} has {who} and cannot have queues below it")
         if parent == DEFAULT and tree.children.get(DEFAULT):
             raise InvalidInputError(f"queue {DEFAULT} takes work and cannot have queues below it")
 
-    def remove(self, name: str) -> bool:
+    def remove(self, name: str, scene: Scene = _NOTHING_GOES_ON) -> bool:
         """Forget a stored queue; tell whether one of the settings takes its place again."""
         self.get(name)
         if name not in self._stored:
             where = "the configuration" if name in self._configured else "Tiphys itself"
             raise ConflictError(f"queue {name} comes from {where} and cannot be deleted")
-        if live := self.live(name):
-            raise ConflictError(f"queue {name} has {live} unfinished workflows")
+        if who := self._who_is_in(name, scene):
+            raise ConflictError(f"queue {name} has {who}")
         children = self._whole().children[name]
         if children and name not in self._configured:
             raise ConflictError(f"queue {name} has queues below it: {', '.join(children)}")
@@ -125,18 +127,26 @@ class Queues:
         self._stored = after
         return name in self._configured
 
-    def live(self, name: str) -> int:
-        """How many unfinished workflows are in a queue."""
-        return self._shelf.count_workflows(WorkflowFilter(queue=name, phases=UNFINISHED))
+    def _who_is_in(self, name: str, scene: Scene) -> str:
+        """Say how many unfinished workflows are in a queue; "" where there are none."""
+        live = self._shelf.count_workflows(WorkflowFilter(queue=name, phases=UNFINISHED))
+        if live:
+            return f"{live} unfinished workflow{'s' * (live > 1)}"
+        others = len(scene.present(name))
+        return f"work of {others} unfinished workflow{'s' * (others > 1)}" if others else ""
 
     # -- what people see ---------------------------------------------------------------------
 
-    def shown(self, name: str, scheduler: Scheduler | None = None) -> dict[str, Any]:
+    def shown(self, name: str, scene: Scene = _NOTHING_GOES_ON) -> dict[str, Any]:
         """Give a queue with its state and numbers as plain data."""
+        return self._shown(name, scene.scheduler, scene.occupancy())
+
+    def _shown(
+        self, name: str, scheduler: Scheduler | None, occupancy: Occupancy | None
+    ) -> dict[str, Any]:
         tree, _ = self.tree()
         queue = tree.queues[self.get(name).name]
         state = tree.effective_state(name)
-        count = self._shelf.count_workflows
         shown: dict[str, Any] = {
             **queue_dict(self.get(name)),
             "parent": queue.parent,
@@ -145,10 +155,7 @@ class Queues:
             "state": self.get(name).state.value,
             "effective": state.value,
             "source": self.source(name),
-            "workflows": {
-                "waiting": count(WorkflowFilter(queue=name, phases=("", "Pending"))),
-                "running": count(WorkflowFilter(queue=name, phases=("Running",))),
-            },
+            "workflows": self._counted(name) if occupancy is None else _present(occupancy, name),
             "children": list(tree.children[name]),
         }
         if scheduler is not None and name in scheduler.queues.queues:
@@ -156,7 +163,15 @@ class Queues:
             shown["largest"] = amounts_dict(scheduler.largest(name))
         return shown
 
-    def listed(self, scheduler: Scheduler | None = None) -> list[dict[str, Any]]:
+    def _counted(self, name: str) -> dict[str, int]:
+        """Count workflows as they are stored: without a host nobody can tell more."""
+        count = self._shelf.count_workflows
+        return {
+            "waiting": count(WorkflowFilter(queue=name, phases=("", "Pending"))),
+            "running": count(WorkflowFilter(queue=name, phases=("Running",))),
+        }
+
+    def listed(self, scene: Scene = _NOTHING_GOES_ON) -> list[dict[str, Any]]:
         """Give all queues, parents before their children."""
         tree = self._whole()
         names: list[str] = []
@@ -165,7 +180,12 @@ class Queues:
             name = stack.pop()
             names.append(name)
             stack += reversed(tree.children[name])
-        return [self.shown(name, scheduler) for name in names]
+        occupancy = scene.occupancy()
+        return [self._shown(name, scene.scheduler, occupancy) for name in names]
+
+
+def _present(occupancy: Occupancy, name: str) -> dict[str, int]:
+    return {"waiting": occupancy.waiting(name), "running": occupancy.running(name)}
 
 
 def perform_queue(
@@ -175,37 +195,37 @@ def perform_queue(
     *,
     keep: Callable[[Queue], None],
     forget: Callable[[str], None],
-    scheduler: Scheduler | None = None,
+    scene: Scene = _NOTHING_GOES_ON,
 ) -> Any:
     """Do one thing that ``tiphys queue`` asks for; ``keep`` and ``forget`` put it on record.
 
     ``queue-list``; ``queue-get`` name; ``queue-save`` queue, new; ``queue-state`` name, state;
-    ``queue-delete`` name. The scheduler tells what is in use; whoever has one tells it of changes.
+    ``queue-delete`` name. The scene tells who is in them; who has a scheduler tells it of changes.
     """
     match op:
         case "queue-list":
-            return queues.listed(scheduler)
+            return queues.listed(scene)
         case "queue-get":
-            return queues.shown(str(arguments["name"]), scheduler)
+            return queues.shown(str(arguments["name"]), scene)
         case "queue-save":
             spec = dict(arguments["queue"])
             queue = read_queue(str(spec["name"]), spec)
-            queues.save(queue, new=bool(arguments.get("new")))
+            queues.save(queue, new=bool(arguments.get("new")), scene=scene)
             keep(queue)
         case "queue-state":
             before = queues.get(str(arguments["name"]))
             queue = msgspec.structs.replace(before, state=QueueState(arguments["state"]))
-            queues.save(queue, new=False)
+            queues.save(queue, new=False, scene=scene)
             keep(queue)
         case "queue-delete":
             name = str(arguments["name"])
             shown = queues.shown(name)
-            queues.remove(name)
+            queues.remove(name, scene)
             forget(name)
             return shown
         case _:
             raise InvalidInputError(f"{op!r} is nothing that can be done to a queue")
-    return {**queues.shown(queue.name, scheduler), "warning": queues.tree()[1]}
+    return {**queues.shown(queue.name, scene), "warning": queues.tree()[1]}
 
 
 class Office(Protocol):
@@ -214,6 +234,9 @@ class Office(Protocol):
     @property
     def scheduler(self) -> Scheduler:
         """Decides what starts."""
+
+    def runs(self) -> Iterable[Run]:
+        """Give the workflows that are under way."""
 
     def keep(self, row: ObjectRow) -> None:
         """Put an object on record, with the next commit."""
@@ -242,7 +265,7 @@ def queue_handlers(queues: Queues, office: Office) -> dict[str, Handler]:
                 request,
                 keep=lambda queue: office.keep(queue_row(queue, office.now())),
                 forget=lambda name: office.forget(KIND, "", name),
-                scheduler=office.scheduler,
+                scene=Scene(office.runs, office.scheduler),
             )
             if op not in LOOKS:
                 office.queues_changed(queues.tree()[0])
@@ -300,6 +323,7 @@ def perform_alone(
             arguments,
             keep=lambda queue: _commit(store, Batch(objects=[queue_row(queue, now)])),
             forget=lambda name: _commit(store, Batch(objects_removed=[(KIND, "", name)])),
+            scene=Scene(lambda: stored_runs(store.unfinished())),
         )
 
 

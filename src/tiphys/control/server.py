@@ -48,6 +48,10 @@ class QueueOffice:
         """Decides what starts."""
         return self._host.control.scheduler
 
+    def runs(self) -> list[Run]:
+        """Give the workflows that are under way."""
+        return list(self._host.control.runs.values())
+
 
 class Desk:
     """Takes requests as plain data and has the service do them."""

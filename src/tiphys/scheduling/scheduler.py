@@ -110,6 +110,10 @@ class Scheduler:
         held = {pool.reservation.id for pool in pools}
         return (*(w for w in self._running if w not in held), *self._pools.works())
 
+    def running_works(self) -> list[Work]:
+        """What holds capacity, as it was submitted: works, and reservations of workflows."""
+        return [running.work for running in self._running.values()]
+
     def waiting(self) -> tuple[WorkId, ...]:
         """Works that wait."""
         return tuple(self._waiting)

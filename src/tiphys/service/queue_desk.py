@@ -18,6 +18,7 @@ import msgspec
 
 from tiphys.control.choice import has_fallen_back
 from tiphys.control.host import Host
+from tiphys.control.occupants import occupancy_of
 from tiphys.control.task import priority_of, scheduler_of
 from tiphys.engine.run import Run
 from tiphys.errors import ClusterError, InvalidInputError, NotFoundError
@@ -160,6 +161,14 @@ class QueueDesk:
         labels = f"{SCHEDULER_LABEL}={scheduler}" if scheduler else ""
         wanted = WorkflowFilter(queue=name, label_selector=labels)
         return Counter(self._host.store.count_by_phase(wanted))
+
+    def present(self, scheduler: str, name: str) -> dict[str, int]:
+        """Count the workflows of which something waits or runs in a queue, where we know that."""
+        if scheduler != LOCAL:
+            return {}
+        control = self._host.control
+        occupancy = occupancy_of(control.scheduler, list(control.runs.values()))
+        return {"waiting": occupancy.waiting(name), "running": occupancy.running(name)}
 
     def waiting(self, scheduler: str, name: str, identity: Identity) -> list[Shown]:
         """Tell who waits in a queue, the next ones first, as far as ``identity`` may know."""

@@ -7,15 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tiphys.cli.app import run
 from tiphys.control import queues as subject
 from tiphys.control.door import Door
 from tiphys.control.queues import perform_alone, queue_handlers, queues_in_force
+from tiphys.control.record import row_of
+from tiphys.control.submit import Overrides, Submission, freeze, prepare, read_files
+from tiphys.engine.lifecycle import begin
+from tiphys.engine.run import Run
 from tiphys.errors import ConflictError, InvalidInputError, NotFoundError
 from tiphys.scheduling import Queue, QueueState, QueueTree, Resources, Scheduler
 from tiphys.scheduling.queue_file import queue_dict, read_queue, read_queue_list
+from tiphys.spec.library import Library
 from tiphys.store import Batch, ObjectRow, Store, WorkflowRow
 
 CAPACITY = Resources(cpu=64_000, memory=256 << 30)
@@ -139,6 +145,97 @@ def test_a_queue_with_unfinished_workflows_is_kept(queues: Queues) -> None:
         queues.create("below", parent="day")
 
 
+GREEDY = {"requests": {"cpu": "1"}}
+TASK = {"name": "main", "container": {"image": "x", "command": ["true"], "resources": GREEDY}}
+IN_DAY = {"tiphys.dev/queue": "day"}
+STEPS = {"name": "main", "steps": [[{"name": "a", "templateRef": {"name": "t", "template": "x"}}]]}
+
+
+def template(name: str, marked: dict[str, Any]) -> dict[str, Any]:
+    meta = {"name": name, "namespace": "default"}
+    return {**kind("WorkflowTemplate"), "metadata": meta, "spec": {"templates": [marked]}}
+
+
+def kind(name: str) -> dict[str, Any]:
+    return {"apiVersion": "argoproj.io/v1alpha1", "kind": name}
+
+
+def workflow(*templates: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    whole = {"entrypoint": "main", "templates": list(templates), **spec}
+    return {**kind("Workflow"), "metadata": {"name": "w"}, "spec": whole}
+
+
+JOB = {
+    "apiVersion": "batch.volcano.sh/v1alpha1",
+    "kind": "Job",
+    "metadata": {"name": "w"},
+    "spec": {
+        "queue": "day",
+        "tasks": [
+            {
+                "name": "t",
+                "replicas": 1,
+                "template": {"spec": {"containers": [{**TASK["container"], "name": "c"}]}},
+            }
+        ],
+    },
+}
+WAYS = {
+    "its template": [workflow({**TASK, "metadata": {"labels": IN_DAY}})],
+    "its pods": [workflow(TASK, podMetadata={"annotations": IN_DAY})],
+    "a template it refers to": [
+        template("t", {**TASK, "name": "x", "metadata": {"annotations": IN_DAY}}),
+        workflow(STEPS),
+    ],
+    "an inline template": [
+        workflow(
+            {
+                "name": "main",
+                "steps": [
+                    [
+                        {
+                            "name": "a",
+                            "inline": {
+                                "metadata": {"labels": IN_DAY},
+                                "container": TASK["container"],
+                            },
+                        }
+                    ]
+                ],
+            }
+        )
+    ],
+    "a Volcano Job": [JOB],
+}
+
+
+def run_of(documents: list[dict[str, Any]]) -> tuple[Run, Submission, Library]:
+    text = b"\n---\n".join(msgspec.json.encode(each) for each in documents)
+    bundle = read_files([("f.yaml", text)])
+    library = Library.of(bundle)
+    ready = prepare(bundle.workflows[0], library, Overrides())
+    run = begin(ready.workflow, ready.spec, library, uid="u", created_at=0.0)
+    return run, ready, library
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_queue_that_a_part_of_a_workflow_names_is_kept(queues: Queues, way: str) -> None:
+    queues.create("day")
+    queues.create("other")
+    run, ready, library = run_of(WAYS[way])
+    with Store.open(queues.data, owner=True) as store:
+        row = row_of(run, manifest=ready.workflow, library=freeze(library))
+        store.commit(Batch(submitted=[row]))
+
+    with pytest.raises(ConflictError, match="queue day has work of 1 unfinished workflow"):
+        queues("queue-delete", name="day")
+    with pytest.raises(ConflictError, match="cannot have queues below it"):
+        queues.create("below", parent="day")
+
+    queues("queue-delete", name="other")
+    assert "day" in [each["name"] for each in queues("queue-list")]
+
+
 def test_a_queue_with_queues_below_it_is_kept(queues: Queues) -> None:
     queues.create("top")
     queues.create("leaf", parent="top")
@@ -195,6 +292,9 @@ class Office:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.scheduler = Scheduler(CAPACITY)
+
+    def runs(self) -> tuple[Run, ...]:
+        return ()
 
     def keep(self, row: ObjectRow) -> None:
         self.store.commit(Batch(objects=[row]))
