@@ -171,11 +171,14 @@ def test_who_waits_and_runs_is_counted_in_the_queue_where_the_work_is(
     for each in others:
         pending_node(server, each)
 
-    stats = server.get("/queues/q-own/status").data["stats"]
+    status = server.get("/queues/q-own/status").data
+    elsewhere = server.get("/queues/q-default/status").data
     listed = _queue(server, "list").stdout
     refused = (server.delete("/queues/q-own"), _queue(server, "delete", "own"))
 
-    assert (stats["waiting"], stats["running"]) == (2, 1)
+    assert (status["stats"]["waiting"], status["stats"]["running"]) == (2, 1)
+    assert [each["workflow_id"] for each in status["waiting"]] == others
+    assert not {each["workflow_id"] for each in elsewhere["waiting"]} & {first, *others}
     (line,) = [line.split() for line in listed.splitlines() if line.startswith("own ")]
     assert line[-2:] == ["2", "1"]
     assert (refused[0].status, refused[0].code) == (409, "conflict")

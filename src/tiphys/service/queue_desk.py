@@ -19,7 +19,7 @@ import msgspec
 from tiphys.control.choice import has_fallen_back
 from tiphys.control.host import Host
 from tiphys.control.occupants import occupancy_of
-from tiphys.control.task import priority_of, scheduler_of
+from tiphys.control.task import attempt_id, priority_of, scheduler_of
 from tiphys.engine.run import Run
 from tiphys.errors import ClusterError, InvalidInputError, NotFoundError
 from tiphys.ports import LOCAL, SCHEDULER_LABEL, SCHEDULERS
@@ -172,15 +172,25 @@ class QueueDesk:
 
     def waiting(self, scheduler: str, name: str, identity: Identity) -> list[Shown]:
         """Tell who waits in a queue, the next ones first, as far as ``identity`` may know."""
+        control = self._host.control
+        works = control.scheduler.waiting_works() if scheduler == LOCAL else []
+        lines = {str(work.id): work.queue for work in works}
+        inside = {work.workflow for work in works if work.queue == name}
         runs = [
             run
-            for run in list(self._host.control.runs.values())
-            if identity.sees(run.namespace) and place_of(run) == (scheduler, name)
+            for run in list(control.runs.values())
+            if identity.sees(run.namespace)
+            and (run.uid in inside or place_of(run) == (scheduler, name))
         ]
         runs.sort(key=lambda run: -priority_of(run))  # Among equals the oldest, as they stand.
         found = []
         for run in runs[:RUNS]:
-            rows = [row for row in self.explain(run.uid, identity) if _in_line(row)]
+            own = place_of(run)[1]
+            rows = [
+                row
+                for row in self.explain(run.uid, identity)
+                if _in_line(row) and lines.get(_attempt(run, row), own) == name
+            ]
             found += [{"workflow": run.uid, **row} for row in rows[:ROWS]]
         return found
 
@@ -205,6 +215,11 @@ def place_of(run: Run) -> tuple[str, str]:
     if has_fallen_back(run.annotations):
         return LOCAL, DEFAULT
     return scheduler_of(run), queue_of(run.labels, run.annotations)
+
+
+def _attempt(run: Run, row: Mapping[str, Any]) -> str:
+    node = run.nodes.get(row["node"])
+    return "" if node is None else attempt_id(run, node.ours.attempt)
 
 
 def _in_line(row: Mapping[str, Any]) -> bool:
