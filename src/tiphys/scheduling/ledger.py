@@ -26,8 +26,8 @@ from tiphys.scheduling.volcano.amounts import IGNORED
 from tiphys.scheduling.work import Work
 
 Needs = tuple[tuple[str, int], ...]
-Rank = tuple[int, float, bool, float]
-"""Priority (negated), share, best effort, index: the smallest is served next."""
+Rank = tuple[int, float, bool, int, float]
+"""Priority (negated), share, best effort, turn, index: the smallest is served next."""
 FEW_LANES = 32
 """So many lanes of a queue are kept before empty ones are looked for."""
 
@@ -38,7 +38,7 @@ class Account:
     __slots__ = (
         "children", "guarantee", "guarded", "home", "index", "kept", "lanes", "limit", "lineage",
         "many_lanes", "missing", "open", "parent", "path", "queue", "ranked", "reserve", "room",
-        "share_of", "used", "wanted", "workflows",
+        "share_of", "turn", "used", "wanted", "workflows",
     )  # fmt: skip
 
     def __init__(self, queue: Queue, parent: Account | None, index: float) -> None:
@@ -68,6 +68,9 @@ class Account:
         self.open = True
         self.share_of: tuple[tuple[str, float], ...] = ()
         """Resource and divisor: the share is the largest quotient."""
+        self.turn = 0
+        """The number of its latest start, for a lane: of equal shares the longest unserved is next.
+        Where works run one by one nobody holds anything when it is decided who is next."""
         self.ranked: Rank | None = None
         """Its rank among its siblings; None: usage has changed since."""
         self.workflows: dict[str, int] = {}
@@ -94,7 +97,8 @@ class Account:
         if ranked is None:
             best_effort = not self.share_of
             share = 1.0 if best_effort else self.share()
-            ranked = self.ranked = (-self.queue.priority, share, best_effort, self.index)
+            priority = -self.queue.priority
+            ranked = self.ranked = (priority, share, best_effort, self.turn, self.index)
         return ranked
 
     def share(self) -> float:

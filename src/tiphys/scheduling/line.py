@@ -229,6 +229,22 @@ class Lines:
                 found.append(choice.batch)
         return found
 
+    def foremost(self, account: Account) -> list[Batch]:
+        """Batches of a queue that wait for their turn or the machine, the first of it among them.
+
+        Of a fair queue only the lane whose turn it is in each shape: there may be many lanes.
+        """
+        home, root = account.home, self._ledger.root
+        if not home.lanes:
+            return [b for b in self.of_lane(home) if b.parked is None or b.parked is root]
+        found = [batch for batch in self._parked.get(root, ()) if batch.account.home is home]
+        for shape in self._shapes.values():
+            if shape.closed:
+                self._catch_up(shape)
+            if (batch := shape.first_of(home)) is not None:
+                found.append(batch)
+        return found
+
     def of_queue(self, account: Account) -> Iterable[Batch]:
         """All batches of the queue that ``account`` is, or is a lane of."""
         home = account.home

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush, nsmallest
 
-from tiphys.scheduling.ledger import Account, Needs
+from tiphys.scheduling.ledger import Account, Needs, Rank
 from tiphys.scheduling.work import Work, WorkId
 
 Order = tuple[int, int, float, float, float, int]
@@ -98,6 +98,18 @@ def head_order(batch: Batch) -> Order:
     """The order of a batch's first entry; an empty one comes last."""
     head = batch.head()
     return head.order if head is not None else (2, 0, 0.0, 0.0, 0.0, 0)
+
+
+def home_of(entry: Entry) -> Account:
+    """The queue in which an entry waits, whatever its lane."""
+    assert entry.batch is not None
+    return entry.batch.account.home
+
+
+def turn_of(entry: Entry) -> tuple[int, Rank, Order]:
+    """Compares entries of one queue: urgent ones first, then by lane, then in order."""
+    assert entry.batch is not None
+    return entry.order[0], entry.batch.account.rank(), entry.order
 
 
 def works_of(waiting: Iterable[Entry | Work]) -> list[Work]:

@@ -23,7 +23,7 @@ from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
 from tiphys.scheduling.ledger import Account, Ledger
 from tiphys.scheduling.line import Lines
-from tiphys.scheduling.pending import Batch, Entry, Order, head_order, works_of
+from tiphys.scheduling.pending import Batch, Entry, Order, head_order, home_of, turn_of, works_of
 from tiphys.scheduling.plan import Plan, Preemption
 from tiphys.scheduling.pool import Pools
 from tiphys.scheduling.promise import Promises
@@ -59,6 +59,7 @@ class Scheduler:
         self._patience = patience_seconds
         self._head_patience = head_patience_seconds
         self._arrivals = count()
+        self._turns = count(1)
         self._waiting: dict[WorkId, Entry | Work] = {}
         self._running: dict[WorkId, Running] = {}
         self._gangs = GangBook()
@@ -344,6 +345,8 @@ class Scheduler:
         self._running[work.id] = running
         if running.ends_at is not None:
             self._horizon.add(running.ends_at, work.id, needs)
+        if account.home is not account:
+            account.turn = next(self._turns)
         self._ledger.charge(account.path, needs)
         if self._limited.get(work.queue):
             for step in account.path:
@@ -379,15 +382,10 @@ class Scheduler:
             self._next_head(now)
 
     def _foremost(self, entry: Entry) -> Entry:
-        """The head stands for its queue (or lane): whoever is now before it takes its place."""
+        """The head stands for its queue: whoever is now before it takes its place."""
         assert entry.batch is not None
-        best, root = entry, self._ledger.root
-        for batch in self._lines.of_lane(entry.batch.account):
-            if batch.parked is None or batch.parked is root:
-                other = batch.head()
-                if other is not None and other.order < best.order:
-                    best = other
-        return best
+        heads = [batch.head() for batch in self._lines.foremost(entry.batch.account)]
+        return min((entry, *filter(None, heads)), key=turn_of)
 
     def _next_head(self, now: float) -> None:
         """The head is gone: the best of what is parked at the machine follows."""
@@ -396,6 +394,8 @@ class Scheduler:
         heads = [entry for b in self._lines.waiting_for_machine() if (entry := b.head())]
         best = min(heads, key=lambda entry: entry.order, default=None)
         if best is not None:
+            home = home_of(best)
+            best = min((each for each in heads if home_of(each) is home), key=turn_of)
             self._head = Reservation(best, now, self._head_patience)
 
     def _may_start(self, batch: Batch, now: float) -> bool:

@@ -180,6 +180,16 @@ class Shape:
         self._choice = self._choose()
         return self._choice
 
+    def first_of(self, home: Account) -> Batch | None:
+        """The batch of a fair queue to serve next, None where it has nothing in line."""
+        place = self._places.get(home)
+        while place is not None and (lane := place.top()) is not None:
+            found = lane.best()
+            if found is not None:
+                return found[1]
+            lane.active = False
+        return None
+
     def _choose(self) -> Choice | None:
         while self.root.active:
             place = self.root

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
+from msgspec.structs import replace
 
 from tiphys.errors import InvalidInputError
 from tiphys.scheduling import Preempt, Queue, QueueTree, Resources, Scheduler, Work, WorkId
@@ -62,6 +65,50 @@ def test_a_workflow_that_has_more_waits_until_others_have_caught_up() -> None:
         started += scheduler.plan(3.0).starts
 
     assert started == ["new0", "new1"]
+
+
+def turns(queue: Queue, cpu: int, flows: dict[str, Work], rounds: int) -> list[str]:
+    """Give the workflows in the order of starts, where the oldest of what runs always ends next."""
+    scheduler = scheduler_of(queue, cpu)
+    for name, like in flows.items():
+        for index in range(rounds):
+            scheduler.submit(replace(like, id=WorkId(f"{name}{index}"), workflow=name))
+    started: list[str] = []
+    for now in range(rounds):
+        started += [work_id.rstrip("0123456789") for work_id in scheduler.plan(float(now)).starts]
+        scheduler.finished(scheduler.running()[0])
+    return started
+
+
+def test_where_one_work_runs_at_a_time_workflows_take_turns_as_well() -> None:
+    narrow = Queue(name="default", fair=True, capability=Resources(cpu=1))
+    flows = {name: work("", "", age) for age, name in enumerate(("a", "b", "c"))}
+
+    for queue, cpu in ((narrow, 4), (FAIR, 1)):
+        assert turns(queue, cpu, flows, 6) == ["a", "b", "c", "a", "b", "c"]
+
+
+@pytest.mark.parametrize("needs", [[(1, 1), (1, 1)], [(1, 1), (1, 2)], [(1, 1), (1, 2), (1, 3)]])
+@pytest.mark.parametrize("cpu", [2, 3, 4, 7])
+def test_on_a_full_machine_nobody_gets_more_turns_for_being_older(
+    needs: list[tuple[int, int]], cpu: int
+) -> None:
+    flows = {
+        name: replace(work("", "", age), requests=Resources(cpu=cores, pods=pods))
+        for age, (name, (cores, pods)) in enumerate(zip("abc", needs, strict=False))
+    }
+
+    counts = Counter(turns(FAIR, cpu, flows, 60))
+
+    assert max(counts.values()) - min(counts.values()) <= 2
+
+
+def test_a_wide_work_of_a_fair_queue_is_not_starved_by_narrow_ones() -> None:
+    flows = {"wide": work("", "", 2.0, cpu=4), "a": work("", "", 0.0), "b": work("", "", 1.0)}
+
+    started = turns(FAIR, 4, flows, 400)
+
+    assert Counter(started)["wide"] >= 3
 
 
 def test_a_higher_priority_goes_before_fairness() -> None:
