@@ -79,7 +79,7 @@ def stored_runs(rows: Iterable[WorkflowRow]) -> Iterator[Run]:
     for row in rows:
         try:
             yield load(row)
-        except (msgspec.MsgspecError, TiphysError):
+        except (msgspec.MsgspecError, TiphysError, KeyError, ValueError, AssertionError):
             continue
 
 

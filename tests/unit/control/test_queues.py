@@ -146,8 +146,10 @@ def test_a_queue_with_unfinished_workflows_is_kept(queues: Queues) -> None:
 
 
 GREEDY = {"requests": {"cpu": "1"}}
-TASK = {"name": "main", "container": {"image": "x", "command": ["true"], "resources": GREEDY}}
+POD = {"image": "x", "command": ["true"], "resources": GREEDY}
+TASK = {"name": "main", "container": POD}
 IN_DAY = {"tiphys.dev/queue": "day"}
+INLINE = {"metadata": {"labels": IN_DAY}, "container": POD}
 STEPS = {"name": "main", "steps": [[{"name": "a", "templateRef": {"name": "t", "template": "x"}}]]}
 
 
@@ -175,7 +177,7 @@ JOB = {
             {
                 "name": "t",
                 "replicas": 1,
-                "template": {"spec": {"containers": [{**TASK["container"], "name": "c"}]}},
+                "template": {"spec": {"containers": [{**POD, "name": "c"}]}},
             }
         ],
     },
@@ -188,22 +190,7 @@ WAYS = {
         workflow(STEPS),
     ],
     "an inline template": [
-        workflow(
-            {
-                "name": "main",
-                "steps": [
-                    [
-                        {
-                            "name": "a",
-                            "inline": {
-                                "metadata": {"labels": IN_DAY},
-                                "container": TASK["container"],
-                            },
-                        }
-                    ]
-                ],
-            }
-        )
+        workflow({"name": "main", "steps": [[{"name": "a", "inline": INLINE}]]})
     ],
     "a Volcano Job": [JOB],
 }
