@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -42,6 +43,25 @@ spec:
   - name: gate
     suspend: {}
     outputs: {parameters: [{name: who, valueFrom: {supplied: {}}}]}
+"""
+GIVEN = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: given}
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: code, value: "1"}, {name: word, value: old}]}
+  templates:
+  - name: main
+    steps:
+    - - {name: first, template: first}
+    - - {name: second, template: second}
+  - name: first
+    container: {image: x, command: [sh, -c, "sleep 1; exit {{workflow.parameters.code}}"]}
+  - name: second
+    container:
+      image: x
+      command: [sh, -c, "echo {{workflow.parameters.word}} >> LEDGER; exit 1"]
 """
 CRON = """
 apiVersion: argoproj.io/v1alpha1
@@ -136,6 +156,23 @@ def test_a_step_that_succeeded_and_what_followed_it_run_again_when_chosen(tiphys
         "second",
         *("third", "third"),
     ]
+
+
+def test_what_a_retry_was_given_is_there_for_later_steps_and_later_retries(
+    tiphys: Tiphys,
+) -> None:
+    (tiphys.folder / "given.yaml").write_text(GIVEN.replace("LEDGER", str(tiphys.ledger)))
+    assert tiphys("run", "-q", "given.yaml").returncode == 1
+
+    # The command ends while the first step runs: the second one is begun by another process.
+    assert tiphys("retry", "given", "-p", "code=0", "-p", "word=new").returncode == 0
+    assert tiphys("wait", "given").returncode == 1
+    assert tiphys("retry", "given").returncode == 0
+    assert tiphys("wait", "given").returncode == 1
+
+    assert tiphys.ledger.read_text().split() == ["new", "new"]
+    told = json.loads(tiphys("get", "given", "-o", "json").stdout)["spec"]["arguments"]
+    assert [each["value"] for each in told["parameters"]] == ["0", "new"]
 
 
 def test_a_pause_that_needs_a_value_is_not_resumed_without_it(tiphys: Tiphys) -> None:

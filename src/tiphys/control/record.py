@@ -105,6 +105,11 @@ class Ledger:
         joined = {**row.annotations, **annotations}
         self._aside.append(msgspec.structs.replace(_same_header(row), annotations=joined))
 
+    def rewrite(self, row: WorkflowRow) -> None:
+        """Put the documents of a workflow that has ended on record anew, with the next commit."""
+        header = _same_header(row)
+        self._aside.append(msgspec.structs.replace(header, manifest=row.manifest, spec=row.spec))
+
     def amend(self, nodes: Iterable[NodeRow]) -> None:
         """Change nodes of a workflow that has ended, with the next commit."""
         self._amended.extend(nodes)

@@ -25,7 +25,7 @@ from tiphys.engine import event as ev
 from tiphys.engine.again import plan_retry, reopen
 from tiphys.engine.leaf import awaits_release
 from tiphys.engine.node import Node, NodeType
-from tiphys.engine.resubmit import Memoized, plan_resubmit
+from tiphys.engine.resubmit import Memoized, override_parameters, plan_resubmit
 from tiphys.engine.run import Run
 from tiphys.engine.selector import parse_selector
 from tiphys.errors import ConflictError, InvalidInputError
@@ -201,10 +201,12 @@ class Service:
             restart_successful=how.restart_successful,
             selector=selector,
         )
-        fresh = load(row)
         if how.parameters:
-            fresh.spec = _with_parameters(fresh.spec, how.parameters)
+            row = _with_arguments(row, how.parameters)
+        fresh = load(row)
         reopen(fresh, plan.kept, now=now, reset=plan.reset, removed=plan.removed)
+        if how.parameters:
+            self._host.ledger.rewrite(row)
         self._host.garbage.promise(row, at=now)
         self._host.take_up(fresh)
         await self._host.control.settle()
@@ -268,6 +270,15 @@ def _check_supplied(pauses: Sequence[Node], values: Mapping[str, str]) -> None:
             raise InvalidInputError(
                 f"the pause {node.name} needs a value for its output parameter {each.name!r}"
             )
+
+
+def _with_arguments(row: WorkflowRow, values: Mapping[str, str]) -> WorkflowRow:
+    """Give a workflow other arguments: in what runs, and in the text that is submitted again."""
+    spec = _with_parameters(msgspec.json.decode(row.spec, type=model.WorkflowSpec), values)
+    manifest = msgspec.json.decode(row.manifest, type=model.Workflow)
+    manifest = override_parameters(manifest, values)
+    encode = msgspec.json.encode
+    return msgspec.structs.replace(row, spec=encode(spec), manifest=encode(manifest))
 
 
 def _with_parameters(spec: model.WorkflowSpec, values: Mapping[str, str]) -> model.WorkflowSpec:
