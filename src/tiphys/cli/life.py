@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +31,9 @@ from tiphys.cli.names import (
 from tiphys.errors import ConflictError, NotFoundError
 from tiphys.ports import SCHEDULERS
 
+if TYPE_CHECKING:
+    from tiphys.control.server import Quiet
+
 _PARAMETER = click.option(
     "-p", "--parameter", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter."
 )
@@ -48,10 +51,16 @@ def perform_here(op: str, **arguments: Any) -> Any:
     remote = elsewhere()
     if remote is not None:
         return remote.perform(op, arguments)
-    from tiphys.control.server import Quiet, perform  # noqa: PLC0415
+    from tiphys.control.server import perform  # noqa: PLC0415
 
-    watcher = Quiet(lambda text: sys.stderr.write(f"{text}\n"))
-    return asyncio.run(perform(data_folder(), settings(), watcher, op, arguments))
+    return asyncio.run(perform(data_folder(), settings(), _notes(), op, arguments))
+
+
+def _notes() -> Quiet:
+    """Give a watcher that only passes notes on, to stderr."""
+    from tiphys.control.server import Quiet  # noqa: PLC0415
+
+    return Quiet(lambda text: sys.stderr.write(f"{text}\n"))
 
 
 def _each(
@@ -122,10 +131,20 @@ def submit(files: tuple[str, ...], **given: Any) -> int:
     return 0
 
 
+def _ended(key: str, namespace: str) -> Any:
+    """Wait for the end of a workflow, however often its server restarts meanwhile."""
+    remote = elsewhere()
+    if remote is not None:
+        return remote.perform("wait", {"key": key, "namespace": namespace})
+    from tiphys.control.wait import wait_for_end  # noqa: PLC0415
+
+    return asyncio.run(wait_for_end(data_folder(), settings(), _notes(), key, namespace))
+
+
 def _wait_all(keys: tuple[str, ...], namespace: str = "") -> int:
     code = 0
     for key in keys:
-        row = perform_here("wait", key=key, namespace=namespace)
+        row = _ended(key, namespace)
         sys.stderr.write(f"{row['name']} {row['phase']}\n")
         code = code if row["phase"] == "Succeeded" else FAILED
     return code
@@ -155,6 +174,7 @@ def watch(workflows: tuple[str, ...], namespace: str | None, log: bool) -> int:
     from tiphys.cli.run import exit_code, show  # noqa: PLC0415
     from tiphys.cli.watch import choose_watch  # noqa: PLC0415
     from tiphys.config import RunOptions  # noqa: PLC0415
+    from tiphys.control.absence import PATIENCE  # noqa: PLC0415
     from tiphys.control.local import attend  # noqa: PLC0415
     from tiphys.store import Store  # noqa: PLC0415
 
@@ -163,7 +183,8 @@ def watch(workflows: tuple[str, ...], namespace: str | None, log: bool) -> int:
         rows = [store.workflow(name, namespace=namespace_of(namespace)) for name in workflows]
     shown = choose_watch(RunOptions(data=data, log=log), quiet=False, data_on_stdout=False)
     with shown:
-        finished = asyncio.run(attend(data, settings(), shown, [row.uid for row in rows]))
+        uids = [row.uid for row in rows]
+        finished = asyncio.run(attend(data, settings(), shown, uids, patience=PATIENCE))
     show(finished, None, shown)
     return exit_code(finished)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +19,7 @@ import msgspec
 
 from tiphys.cli.inputs import data_folder, settings
 from tiphys.cli.names import SERVER
+from tiphys.cli.patience import Patience, ask, updates
 from tiphys.client import Client, calls
 from tiphys.client import model as answers
 from tiphys.errors import ConflictError, InvalidInputError, NotFoundError, SpecError
@@ -28,8 +30,9 @@ PAGE = 500
 Objects = dict[str, Any]
 
 
+@cache
 def connect(url: str) -> Remote:
-    """Give the server at an address."""
+    """Give the server at an address; the same for all that one command asks of it."""
     return Remote(Client(url, _token()))
 
 
@@ -65,6 +68,7 @@ class Remote:
 
     def __init__(self, client: Client) -> None:
         self.client = client
+        self.patience = Patience()
 
     # --- the words of the local server --------------------------------------------------------
 
@@ -72,13 +76,17 @@ class Remote:
         """Have one thing done."""
         given = dict(arguments)
         if op == "submit":
-            return [
+            rows = [
                 self._submit(name, b64decode(raw), given["overrides"])
                 for name, raw in given["files"]
             ]
-        row = self.find(given.pop("key"), given.pop("namespace", ""))
+            self.patience.end()
+            return rows
+        key, namespace = given.pop("key"), given.pop("namespace", "")
         if op == "wait":
+            row = ask(lambda: self.find(key, namespace), self.patience)
             return {**row, "phase": self._ended(row["id"])}
+        row = self.find(key, namespace)
         return self._changed(op, row, given)
 
     def _changed(self, op: str, row: Objects, given: Mapping[str, Any]) -> Objects:
@@ -133,11 +141,11 @@ class Remote:
         }
 
     def _ended(self, key: str) -> str:
-        """Watch a workflow to its end; a stream that breaks off is opened again."""
-        while True:
-            for update in self.client.watch(key):
-                if update.status in {"succeeded", "failed", "error"}:
-                    return update.status.capitalize()
+        """Watch a workflow to its end."""
+        status = ""
+        for update in updates(self.client, key, self.patience):
+            status = update.status
+        return status.capitalize()
 
     # --- looking ------------------------------------------------------------------------------
 

@@ -65,8 +65,11 @@ class Client:
         from websockets.exceptions import ConnectionClosed  # noqa: PLC0415
         from websockets.sync.client import connect  # noqa: PLC0415
 
-        address = self._watched(workflow)
-        with connect(address, additional_headers=self._transport.headers, max_size=None) as stream:
+        address, headers = self._watched(workflow), self._transport.headers
+        with (
+            _reached(address),
+            connect(address, additional_headers=headers, max_size=None) as stream,
+        ):
             try:
                 while True:
                     yield _update(stream.recv())
@@ -126,12 +129,13 @@ class AsyncClient:
 
         address = watch_address(self._transport.url, workflow)
         headers: Mapping[str, Any] = self._transport.headers
-        async with connect(address, additional_headers=headers, max_size=None) as stream:
-            try:
-                while True:
-                    yield _update(await stream.recv())
-            except ConnectionClosed:
-                check_close(stream.close_code, stream.close_reason)
+        with _reached(address):
+            async with connect(address, additional_headers=headers, max_size=None) as stream:
+                try:
+                    while True:
+                        yield _update(await stream.recv())
+                except ConnectionClosed:
+                    check_close(stream.close_code, stream.close_reason)
 
     async def __aenter__(self) -> AsyncClient:
         """Give the client itself."""
@@ -166,6 +170,20 @@ def logs_path(workflow: str, node: str, *, follow: bool) -> str:
 def watch_address(url: str, workflow: str) -> str:
     """Give the address of a workflow's stream."""
     return f"ws{url.removeprefix('http')}{PREFIX}/workflows/{quote(workflow, safe='')}/watch"
+
+
+@contextmanager
+def _reached(address: str) -> Iterator[None]:
+    """Tell in our own words that a stream could not be opened, or broke."""
+    from websockets.exceptions import InvalidStatus, WebSocketException  # noqa: PLC0415
+
+    try:
+        yield
+    except (OSError, EOFError, WebSocketException) as error:
+        failed = AnswerError(f"{address}: {error}")
+        if isinstance(error, InvalidStatus):
+            failed.status = error.response.status_code
+        raise failed from error
 
 
 def check_close(code: int | None, reason: str | None) -> None:

@@ -138,18 +138,21 @@ def error_of(status: int, raw: bytes) -> TiphysError:
         answer = json.loads(raw)
         if "error" not in answer:  # The Argo Server's shape.
             kind = {404: errors.NotFoundError, 401: errors.UnauthenticatedError}.get(status)
-            return (kind or AnswerError)(str(answer["message"]))
+            return _with_status((kind or AnswerError)(str(answer["message"])), status)
         error = answer["error"]
         code, detail = str(error["code"]), str(error["detail"])
         listed = [each for each in error["errors"] if each.get("message")]
     except (ValueError, KeyError, TypeError):
-        return AnswerError(f"the server answered {status}: {raw[:200]!r}")
+        return _with_status(AnswerError(f"the server answered {status}: {raw[:200]!r}"), status)
     if listed:
         return errors.SpecError([_problem(code, each) for each in listed])
-    found = _KINDS.get(code, AnswerError)(detail or code)
-    if isinstance(found, AnswerError):
-        found.status = status
-    return found
+    return _with_status(_KINDS.get(code, AnswerError)(detail or code), status)
+
+
+def _with_status(error: TiphysError, status: int) -> TiphysError:
+    if isinstance(error, AnswerError):
+        error.status = status
+    return error
 
 
 def _problem(code: str, each: Mapping[str, Any]) -> errors.Problem:

@@ -23,6 +23,11 @@ Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
 LIMIT = 64 * 1024 * 1024
 PATIENCE = 1.0
 _NAME = "door"
+_GONE = "the server went away before it answered"
+
+
+class GoneError(errors.ConflictError):
+    """The host ended before it answered; what was asked for may have been done or not."""
 
 
 class Reply(msgspec.Struct, omit_defaults=True):
@@ -113,11 +118,14 @@ class Caller:
 
     def ask(self, op: str, **arguments: Any) -> Any:
         """Ask, and give the answer's data or raise what went wrong."""
-        self._file.write(msgspec.json.encode({"op": op, **arguments}) + b"\n")
-        self._file.flush()
-        line = self._file.readline()
-        if not line:
-            raise errors.ConflictError("the server went away before it answered")
+        try:
+            self._file.write(msgspec.json.encode({"op": op, **arguments}) + b"\n")
+            self._file.flush()
+            line = self._file.readline()
+        except ConnectionError as error:
+            raise GoneError(_GONE) from error
+        if not line.endswith(b"\n"):
+            raise GoneError(_GONE)
         reply = msgspec.json.decode(line, type=Reply)
         if reply.code:
             raise _raised(reply)
@@ -125,7 +133,8 @@ class Caller:
 
     def close(self) -> None:
         """Hang up."""
-        self._file.close()
+        with suppress(ConnectionError):  # What could not be sent is of no use any more.
+            self._file.close()
         self._socket.close()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tiphys.control.absence import EVERY, Absence
 from tiphys.control.door import knock
 from tiphys.control.recover import load
 from tiphys.wire.argo import decode_node
@@ -15,24 +16,33 @@ if TYPE_CHECKING:
     from tiphys.control.turn import Watcher
     from tiphys.engine.run import Run
     from tiphys.store import Store
+    from tiphys.store.lock import FolderLock
 
-EVERY = 0.2
 
+async def follow(
+    data: Path, store: Store, uids: Sequence[str], watcher: Watcher, patience: float = 0.0
+) -> FolderLock | None:
+    """Show ``watcher`` what happens until all are over.
 
-async def follow(data: Path, store: Store, uids: Sequence[str], watcher: Watcher) -> bool:
-    """Show ``watcher`` what happens until all are over (True), or nobody runs them (False)."""
+    Gives the folder's lock where nobody runs them any more, and nobody came back in ``patience``.
+    """
+    absence = Absence(data, watcher.note, patience)
     runs: dict[str, Run] = {}
     bodies: dict[str, dict[str, bytes]] = {uid: {} for uid in uids}
     while True:
         for uid in uids:
             _look(store, uid, runs, bodies[uid], watcher)
         if all(run.ended for run in runs.values()):
-            return True
+            return None
         caller = await asyncio.to_thread(knock, data)
-        if caller is None:
-            return False
-        caller.close()
-        await asyncio.sleep(EVERY)
+        if caller is not None:
+            caller.close()
+            absence.end()
+            await asyncio.sleep(EVERY)
+            continue
+        lock = await absence.pass_by()
+        if lock is not None:
+            return lock
 
 
 def _look(

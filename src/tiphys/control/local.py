@@ -135,9 +135,12 @@ async def _run_there(order: Order, caller: Caller, watcher: Watcher) -> list[Fin
 
 
 async def attend(
-    data: Path, config: Config, watcher: Watcher, uids: Sequence[str]
+    data: Path, config: Config, watcher: Watcher, uids: Sequence[str], *, patience: float = 0.0
 ) -> list[Finished]:
-    """Watch stored workflows to their end; where nobody runs them (any more), run them here."""
+    """Watch stored workflows to their end; where nobody runs them (any more), run them here.
+
+    ``patience``: for how many seconds a server that went away is waited for before that.
+    """
 
     def stop(strategy: ev.Shutdown) -> None:
         caller = knock(data)
@@ -150,12 +153,12 @@ async def attend(
 
     with Store.open(data, owner=False, url=config.store.url) as store:
         with _Interrupts(stop, watcher):
-            over = await follow(data, store, uids, watcher)
-        if over:
+            lock = await follow(data, store, uids, watcher, patience)
+        if lock is None:
             return [_stored(store, uid) for uid in uids]
     own = _Own(watcher)
     own.uids.update(uids)
-    async with hosting(data, config, Library(namespace=config.namespace), own) as host:
+    async with hosting(data, config, Library(namespace=config.namespace), own, lock) as host:
         with _Interrupts(host.stop, own):
             runs = [run for run in host.recover() if run.uid in own.uids]
             await _host(host, runs, own)

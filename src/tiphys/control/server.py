@@ -88,7 +88,7 @@ class Desk:
         files = [(name, b64decode(body)) for name, body in request["files"]]
         overrides = Overrides(**request.get("overrides", {}))
         rows = await self._service.submit(files, overrides, start=self._stays)
-        return [_shown(row) for row in rows]
+        return [shown(row) for row in rows]
 
     async def _stop(self, request: Mapping[str, Any]) -> Any:
         row = await self._service.stop(
@@ -97,27 +97,27 @@ class Desk:
             namespace=request.get("namespace", ""),
             message=request.get("message", ""),
         )
-        return _shown(row)
+        return shown(row)
 
     async def _suspend(self, request: Mapping[str, Any]) -> Any:
-        return _shown(await self._service.suspend(**_only(request, "key", "namespace")))
+        return shown(await self._service.suspend(**_only(request, "key", "namespace")))
 
     async def _resume(self, request: Mapping[str, Any]) -> Any:
         wanted = _only(request, "key", "namespace", "node_selector", "parameters", "message")
-        return _shown(await self._service.resume(**{"parameters": {}, **wanted}))
+        return shown(await self._service.resume(**{"parameters": {}, **wanted}))
 
     async def _retry(self, request: Mapping[str, Any]) -> Any:
         how = Retry(**_only(request, "restart_successful", "node_selector", "parameters"))
         row = await self._service.retry(request["key"], how, namespace=request.get("namespace", ""))
-        return _shown(row)
+        return shown(row)
 
     async def _resubmit(self, request: Mapping[str, Any]) -> Any:
         wanted = _only(request, "key", "namespace", "memoized", "parameters")
         row = await self._service.resubmit(**{"memoized": False, "parameters": {}, **wanted})
-        return _shown(row)
+        return shown(row)
 
     async def _delete(self, request: Mapping[str, Any]) -> Any:
-        return _shown(
+        return shown(
             await self._service.delete(**_only(request, "key", "namespace", "force", "abandon"))
         )
 
@@ -125,14 +125,15 @@ class Desk:
         row = self._host.store.workflow(request["key"], namespace=request.get("namespace", ""))
         if row.uid in self._host.control.runs:
             await self._host.control.ended(row.uid)
-        return _shown(self._host.store.workflow(row.uid))
+        return shown(self._host.store.workflow(row.uid))
 
 
 def _only(request: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: request[name] for name in names if name in request}
 
 
-def _shown(row: WorkflowRow) -> dict[str, Any]:
+def shown(row: WorkflowRow) -> dict[str, Any]:
+    """Give a workflow as answers carry it."""
     names = ("uid", "name", "namespace", "phase", "message", "created_at")
     return {name: getattr(row, name) for name in names}
 
@@ -219,8 +220,20 @@ async def perform(
             return await asyncio.to_thread(lambda: caller.ask(op, **arguments))
         finally:
             caller.close()
+    return await perform_here(data, config, watcher, op, arguments)
+
+
+async def perform_here(
+    data: Path,
+    config: Config,
+    watcher: Watcher,
+    op: str,
+    arguments: Mapping[str, Any],
+    lock: FolderLock | None = None,
+) -> Any:
+    """Have one thing done in this process, as the host of ``data`` for as long as that takes."""
     library = Library(namespace=config.namespace)
-    async with hosting(data, config, library, watcher) as host:
+    async with hosting(data, config, library, watcher, lock) as host:
         defaults = config.workflow_defaults.spec if config.workflow_defaults else None
         desk = Desk(host, Service(host, defaults), stays=False)
         host.recover(_needed(host, op, arguments))
