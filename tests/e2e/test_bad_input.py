@@ -269,6 +269,94 @@ def test_a_claim_that_is_an_empty_folder_here_is_told_until_it_is_used_or_made(
     assert "no claim" not in second.err + third.err
 
 
+_LACKING = b"""
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: lacking}
+spec:
+  entrypoint: main
+  volumes:
+  - {name: settings, configMap: {name: mounted}}
+  - {name: unused, configMap: {name: unmounted}}
+  templates:
+  - name: main
+    steps:
+    - - {name: first, template: fine}
+    - - {name: never, template: pod, when: "no == yes"}
+      - {name: object, template: object, when: "no == yes"}
+      - {name: plugged, template: plugged, when: "no == yes"}
+      - {name: stored, templateRef: {name: store, template: asks}, when: "no == yes"}
+  - name: fine
+    container: {image: x, command: ['true']}
+  - name: pod
+    container:
+      image: x
+      command: ['true']
+      securityContext: {privileged: true}
+      volumeMounts: [{name: settings, mountPath: /s}]
+      env:
+      - {name: A, valueFrom: {secretKeyRef: {name: password, key: word}}}
+      - {name: B, valueFrom: {secretKeyRef: {name: perhaps, key: word, optional: true}}}
+      - {name: C, valueFrom: {configMapKeyRef: {name: known, key: there}}}
+      - {name: D, valueFrom: {configMapKeyRef: {name: known, key: absent}}}
+      - {name: E, valueFrom: {configMapKeyRef: {name: "{{workflow.name}}", key: there}}}
+    sidecars:
+    - {name: beside, image: x, envFrom: [{configMapRef: {name: whole}}]}
+  - name: object
+    resource: {action: create, manifest: "kind: Pod"}
+  - name: plugged
+    plugin: {slack: {}}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: WorkflowTemplate
+metadata: {name: store}
+spec:
+  templates:
+  - name: asks
+    container: {image: x, command: ['true'], envFrom: [{secretRef: {name: kept}}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: known}
+data: {there: x}
+"""
+
+
+def test_what_a_later_step_lacks_is_told_before_anything_starts(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (tmp_path / "a.yaml").write_bytes(_LACKING)
+
+    done = _tiphys(tmp_path, environment, "run", "a.yaml")
+
+    told, begun, _ = done.err.partition("lacking Running")
+    places = [
+        line.partition("warning: a.yaml:")[2].partition(" (")[0]
+        for line in told.splitlines()
+        if "warning: " in line
+    ]
+    pod = "spec.templates[2].container"
+    fails = "the step that needs it will fail"
+    assert (done.code, begun) == (0, "lacking Running"), done.err
+    assert sorted(places) == sorted(
+        [
+            f"8:33: spec.volumes[0].configMap: there is no ConfigMap 'mounted': {fails}",
+            f"17:37: spec.templates[0].steps[1][3].templateRef: there is no Secret 'kept': {fails}",
+            f"24:37: {pod}.securityContext.privileged: "
+            "a privileged container is not allowed here: it will fail",
+            f"27:45: {pod}.env[0].valueFrom.secretKeyRef: there is no Secret 'password': {fails}",
+            f"30:48: {pod}.env[3].valueFrom.configMapKeyRef: "
+            f"the ConfigMap 'known' has no key 'absent': {fails} [no_config_map]",
+            "33:57: spec.templates[2].sidecars[0].envFrom[0].configMapRef: "
+            f"there is no ConfigMap 'whole': {fails}",
+            "35:15: spec.templates[3].resource: "
+            f"resource templates need a Kubernetes cluster: {fails}",
+            "37:13: spec.templates[4].plugin: "
+            f"no executor plugin is configured for slack: {fails} [no_plugin]",
+        ]
+    )
+
+
 _FLOW = {"flows": [{"name": "bad"}], "jobRetainPolicy": "retain"}
 
 

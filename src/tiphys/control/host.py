@@ -147,6 +147,11 @@ class Host:
         """What workflows may refer to."""
         return self._resources.library
 
+    @property
+    def resources(self) -> HostResources:
+        """The config maps and secrets that tasks get."""
+        return self._resources
+
     def start(self) -> None:
         """Let the loop turn."""
         self._loop = asyncio.create_task(self.control.serve())

@@ -19,13 +19,13 @@ from tiphys.config import Config
 from tiphys.control.door import Caller, Door, knock
 from tiphys.control.follow import follow
 from tiphys.control.host import Host, hosting
+from tiphys.control.lack import Stock, lacks
 from tiphys.control.order import Order
 from tiphys.control.queue_check import queue_problems
 from tiphys.control.server import Desk, pack_files
 from tiphys.control.service import Service
 from tiphys.control.standstill import tell_standstill
 from tiphys.control.turn import Watcher
-from tiphys.control.volume_check import new_claims
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
@@ -84,14 +84,15 @@ async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
 
 
 def _check(order: Order, host: Host, watcher: Watcher) -> None:
-    """Refuse queues that do not exist here, and warn of claims that do not."""
+    """Refuse queues that do not exist here, and warn of what else does not."""
+    folder, privileged = host.data / "volumes", order.config.allow_privileged
+    stock = Stock(order.library, host.resources, folder, privileged)
     queues = host.control.scheduler.queues.leaves()
     problems: list[Problem] = []
     for number, each in enumerate(order.submissions):
         read, known = partial(order.document, number), host.schedulers
         problems += queue_problems(each.workflow, read, known, queues)
-        folder = host.data / "volumes"
-        for problem in new_claims(each.workflow, read, order.library, folder, known):
+        for problem in lacks(each.workflow, read, stock, known):
             watcher.note(f"warning: {problem}")
     if problems:
         raise SpecError(problems)
