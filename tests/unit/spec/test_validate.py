@@ -448,3 +448,62 @@ def test_the_defaults_of_the_installation_count() -> None:
 
     assert [each.path for each in without] == ["spec.entrypoint"]
     assert found == []
+
+
+# --- amounts ------------------------------------------------------------------------------------
+
+_BAD = 'resources: {requests: {cpu: "two"}, limits: {memory: 5 gigs, cpu: 500m}}'
+
+
+@pytest.mark.parametrize(
+    ("template", "place"),
+    [
+        (f"container: {{image: i, {_BAD}}}", "container"),
+        (f"script: {{image: i, source: x, {_BAD}}}", "script"),
+        (
+            f"containerSet: {{containers: [{{name: main, image: i, {_BAD}}}]}}",
+            "containerSet.containers[0]",
+        ),
+        (
+            f"container: {{image: i}}\nsidecars: [{{name: s, image: i, {_BAD}}}]",
+            "sidecars[0]",
+        ),
+        (
+            f"container: {{image: i}}\ninitContainers: [{{name: s, image: i, {_BAD}}}]",
+            "initContainers[0]",
+        ),
+    ],
+)
+def test_an_amount_that_cannot_be_read_is_found(template: str, place: str) -> None:
+    found = errors_of(block(template), lint=True)
+
+    where = f"templates[0].{place}.resources"
+    how = "is not a quantity such as 1500m, 2Gi or 0.5"
+    assert found == [
+        (f"{where}.requests.cpu", f"'two' {how}"),
+        (f"{where}.limits.memory", f"'5 gigs' {how}"),
+    ]
+
+
+def test_an_unreadable_amount_of_the_defaults_is_found() -> None:
+    body = f"templateDefaults: {{container: {{{_BAD}}}}}\n"
+
+    found = paths_of(body + block("container: {image: i}"))
+
+    assert found == [
+        "templateDefaults.container.resources.requests.cpu",
+        "templateDefaults.container.resources.limits.memory",
+    ]
+
+
+def test_an_amount_with_tags_is_left_alone() -> None:
+    asked = 'resources: {requests: {cpu: "{{inputs.parameters.cores}}", memory: 1.5Gi, pods: 1}}'
+    given = "inputs: {parameters: [{name: cores, value: 1}]}"
+
+    assert errors_of(block(f"{given}\ncontainer: {{image: i, {asked}}}")) == []
+
+
+def test_an_unreadable_amount_is_told_with_its_place() -> None:
+    (problem,) = problems_of(block("container: {image: i, resources: {limits: {cpu: two}}}"))
+
+    assert (problem.line, problem.column) == (9, 53)

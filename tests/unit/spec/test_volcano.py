@@ -90,6 +90,13 @@ spec:
             "a pod needs a container",
         ),
         (
+            JOB
+            + "  tasks:\n  - name: t\n    template: {spec: {containers: [{name: c, image: x,"
+            + " resources: {limits: {cpu: two}}}]}}\n",
+            7,
+            "'two' is not a quantity such as 1500m, 2Gi or 0.5",
+        ),
+        (
             JOB + "  volumes: [{mountPath: /a}]\n" + TASK,
             5,
             "a volume has either volumeClaimName or volumeClaim",

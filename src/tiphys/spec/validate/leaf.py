@@ -8,6 +8,7 @@ from tiphys.spec.model import ContainerSetTemplate, Prometheus, ResourceTemplate
 from tiphys.spec.validate.context import Context
 from tiphys.spec.validate.language import check_duration, check_whole
 from tiphys.spec.validate.names import check_field_name, check_unique, is_metric_name
+from tiphys.spec.validate.resources import check_resources
 from tiphys.spec.validate.tags import has_tag, without_tags
 from tiphys.spec.yaml import Path
 
@@ -24,6 +25,7 @@ def check_leaf(template: Template, path: Path, context: Context) -> None:
         _check_set(template.container_set, template, (*path, "containerSet"), context)
     if template.resource is not None:
         _check_resource(template.resource, template, (*path, "resource"), context)
+    check_resources(template, path, report)
     check_whole(template.active_deadline_seconds, (*path, "activeDeadlineSeconds"), report, least=0)
     if template.parallelism is not None:
         message = "parallelism is for steps and dag templates only"

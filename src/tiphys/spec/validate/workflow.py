@@ -10,6 +10,7 @@ from tiphys.spec.validate.call import check_hooks
 from tiphys.spec.validate.context import Context
 from tiphys.spec.validate.leaf import check_metric
 from tiphys.spec.validate.names import check_field_name, check_unique
+from tiphys.spec.validate.resources import check_resources
 from tiphys.spec.validate.tags import Scope
 from tiphys.spec.validate.template import check_locks, check_template
 
@@ -118,6 +119,8 @@ def _check_policies(context: Context) -> None:
         hint = report.close_to(spec.pod_gc.strategy, _POD_GC)
         message = f"the strategy {spec.pod_gc.strategy[:60]!r} is not known"
         report.add(("podGC", "strategy"), message, hint=hint)
+    if spec.template_defaults is not None:
+        check_resources(spec.template_defaults, ("templateDefaults",), report)
     if spec.synchronization is not None:
         check_locks(spec.synchronization, ("synchronization",), report)
     for index, metric in enumerate(spec.metrics.prometheus if spec.metrics else ()):

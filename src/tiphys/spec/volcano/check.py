@@ -23,6 +23,7 @@ from tiphys.spec.model.volcano import (
     LifecyclePolicy,
 )
 from tiphys.spec.report import Report
+from tiphys.spec.validate.resources import check_container
 from tiphys.spec.yaml import Path
 
 EVENTS = frozenset(
@@ -87,6 +88,12 @@ def _check_task(task: JobTask, report: Report, path: Path) -> None:
         report.add((*path, "name"), f"{task.name[:70]!r} is no name: a-z, 0-9 and dashes")
     if not task.template.spec.containers:
         report.add((*path, "template", "spec", "containers"), "a pod needs a container")
+    for kind, own in (
+        ("containers", task.template.spec.containers),
+        ("initContainers", task.template.spec.init_containers),
+    ):
+        for index, container in enumerate(own):
+            check_container(container, (*path, "template", "spec", kind, index), report)
     _check_policies(task.policies, report, (*path, "policies"))
     parts = task.partition_policy
     if parts is not None and parts.total_partitions * parts.partition_size != task.replicas:
