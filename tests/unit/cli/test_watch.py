@@ -94,6 +94,81 @@ def test_of_several_attempts_the_last_one_counts_as_failed() -> None:
     assert [node.name for node in failed_nodes(list(run.nodes.values()))] == ["wf[1].b(1)"]
 
 
+AGAIN = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - {name: whole, template: whole}
+    - - {name: last, template: leaf}
+  - name: whole
+    retryStrategy: {limit: "2"}
+    steps:
+    - - {name: part, template: flaky, withItems: [one, two]}
+  - name: flaky
+    retryStrategy: {limit: "1"}
+    container: {image: x, command: [x]}
+  - name: leaf
+    container: {image: x, command: [x]}
+"""
+
+
+JOB = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: wf}
+spec:
+  maxRetry: 2
+  policies: [{event: PodFailed, action: RestartJob}]
+  tasks:
+  - {name: t, replicas: 1, template: {spec: {containers: [{name: c, image: x, command: [x]}]}}}
+"""
+
+
+def failing(*parts: str, text: str = AGAIN) -> Harness:
+    """Give the end of a run in which all leaves fail that have one of these in their names."""
+
+    def outcome(node: Node, _: model.Template) -> Outcome:
+        failed = any(part in node.name for part in parts)
+        return Outcome(phase="Failed", message="no") if failed else Outcome()
+
+    harness = Harness(text, outcome)
+    harness.finish()
+    return harness
+
+
+def failed_names(harness: Harness) -> list[str]:
+    return [node.name for node in failed_nodes(list(harness.run.nodes.values()))]
+
+
+def test_what_failed_in_an_attempt_at_steps_that_went_well_later_is_not_named() -> None:
+    harness = failing("whole(0)", ".last")
+
+    assert harness.run.phase == "Failed"
+    assert failed_names(harness) == ["wf[1].last"]
+
+
+def test_of_steps_that_failed_each_time_the_last_attempt_is_named_whole() -> None:
+    harness = failing("part(0:one)", "part(1:two)")
+
+    assert failed_names(harness) == [
+        "wf[0].whole(2)[0].part(0:one)(1)",
+        "wf[0].whole(2)[0].part(1:two)(1)",
+    ]
+
+
+def test_of_the_pods_of_a_job_that_was_restarted_the_last_ones_are_named() -> None:
+    harness = failing("t-0", text=JOB)
+
+    pods = [name for name in (node.name for node in harness.run.nodes.values()) if "t-0" in name]
+    assert len(pods) > 1
+    assert failed_names(harness) == pods[-1:]
+
+
 def test_the_summary_shows_the_last_lines_of_what_failed(tmp_path: Path) -> None:
     run, _ = watched()
     (failed,) = failed_nodes(list(run.nodes.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,6 +14,7 @@ from tiphys.cli.attempt import last_lines
 from tiphys.cli.failure import visible
 from tiphys.cli.symbol import phase_colour, symbol
 from tiphys.cli.text import Paint, live_duration, printable, strip_escapes
+from tiphys.engine.lineage import Lineage, is_attempt
 from tiphys.engine.node import Node, NodeType
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_FAILED = 5
 MAX_LINES = 10
+_NUMBER = re.compile(r"\(\d+\)$")
 _LEAVES = frozenset({NodeType.POD, NodeType.HTTP, NodeType.PLUGIN, NodeType.SUSPEND})
 
 
@@ -56,18 +59,32 @@ def _head(row: WorkflowRow, paint: Paint) -> str:
 
 
 def failed_nodes(nodes: Sequence[Node]) -> list[Node]:
-    """Give the leaves that failed for good; of several attempts, the last."""
-    retried = {node.name: node for node in nodes if node.type is NodeType.RETRY}
-    chosen: dict[str, Node] = {}
-    for node in nodes:
-        if not (node.unsuccessful and node.type in _LEAVES):
-            continue
-        above = node.name.rpartition("(")[0]
-        if above not in retried:
-            chosen[node.name] = node
-        elif retried[above].unsuccessful:
-            chosen[above] = node
-    return list(chosen.values())
+    """Give the leaves that failed for good: not what is in an attempt that was followed by another,
+    nor pods of a Job that were."""
+    failed = [node for node in nodes if node.unsuccessful and node.type in _LEAVES]
+    if not failed:
+        return []
+    lineage = Lineage(nodes)
+    last = {
+        series: node.id for node in lineage.nodes.values() if (series := _series(node, lineage))
+    }
+    return [
+        node
+        for node in failed
+        if all(
+            last[series] == each.id
+            for each in (node, *lineage.owners(node))
+            if (series := _series(each, lineage))
+        )
+    ]
+
+
+def _series(node: Node, lineage: Lineage) -> str:
+    """Give what the attempts at the same thing have in common; "" for what is tried once."""
+    owner = lineage.nodes.get(node.boundary_id)
+    if is_attempt(node) or (owner is not None and owner.type is NodeType.JOB):
+        return _NUMBER.sub("", node.name)
+    return ""
 
 
 def _failure(row: WorkflowRow, node: Node, data: Path, paint: Paint) -> list[str]:
