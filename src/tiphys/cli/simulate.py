@@ -66,6 +66,9 @@ def command(files: tuple[str, ...], traces: tuple[str, ...], form: str, **given:
 
     if not files and not traces:
         raise click.UsageError("give workflow files, or recorded executions with --trace")
+    default_seconds = parse_duration_or_seconds(given["default_duration"])
+    if default_seconds < 0:
+        raise click.UsageError("--default-duration cannot be less than nothing")
     capacity = _capacity(given["capacity"])
     plans = [_plan(given["queues"], capacity)]
     if given["compare"]:
@@ -77,7 +80,7 @@ def command(files: tuple[str, ...], traces: tuple[str, ...], form: str, **given:
         traces=[parse_trace(text) for text in traces],
         parameters=read_parameters(given["pairs"], given["parameter_file"]),
         history=_history(),
-        default_seconds=parse_duration_or_seconds(given["default_duration"]),
+        default_seconds=default_seconds,
     )
     results = [(name, simulate(capacity, load, tree)) for name, tree in plans]
     width = max(20, min(120, shutil.get_terminal_size().columns) - 30)

@@ -64,7 +64,11 @@ def parse_capacity(text: str) -> Resources:
         if not equals or not name or not amount:
             raise InvalidInputError(f"capacity {part!r}: name=amount is expected, as in cpu=16")
         amounts["memory" if name == "mem" else name] = amount
-    return resources(amounts, "capacity: ")
+    found = resources(amounts, "capacity: ")
+    for name, amount in found.items:
+        if amount <= 0:
+            raise InvalidInputError(f"capacity: {name}: a machine has more than {amounts[name]}")
+    return found
 
 
 def load_queues(path: Path, capacity: Resources) -> tuple[QueueTree, str]:
@@ -100,6 +104,8 @@ def parse_trace(text: str) -> Trace:
             found = replace(found, queue=value)
         elif key == "at" and value:
             found = replace(found, at=parse_duration_or_seconds(value))
+            if found.at < 0:
+                raise InvalidInputError(f"trace {text!r}: nothing arrives before the beginning")
         else:
             raise InvalidInputError(f"trace {text!r}: {option!r} is neither queue=… nor at=…")
     return found

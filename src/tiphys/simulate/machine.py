@@ -31,6 +31,8 @@ class Record:
     started_at: float = -1.0
     ended_at: float = -1.0
     preempted: int = 0
+    cut: bool = False
+    """Whether it was stopped before its time, and not started again as the same."""
 
     @property
     def waited(self) -> float:
@@ -49,6 +51,8 @@ class Outcome:
     stuck: dict[str, str] = field(default_factory=dict)
     """Tasks that never started, and why."""
     warnings: list[str] = field(default_factory=list)
+    finished_at: float = 0.0
+    """When the last workflow was over: it may end with a pause."""
     chain: float = 0.0
     """The longest chain of what had to wait for each other; tasks of traces name their parents."""
     plans: int = 0
@@ -59,7 +63,7 @@ class Outcome:
         """From the first arrival to the last end."""
         ended = [record.ended_at for record in self.records.values() if record.ended_at >= 0]
         first = min((r.task.arrives_at for r in self.records.values()), default=0.0)
-        return max(ended, default=first) - first
+        return max([*ended, self.finished_at, first]) - first
 
     def warn(self, text: str) -> None:
         """Keep a warning, once."""

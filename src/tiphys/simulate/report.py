@@ -49,11 +49,13 @@ def summarize(outcome: Outcome) -> Report:
     ]
     queues: dict[str, list[Record]] = {}
     for record in records:
-        queues.setdefault(record.task.queue, []).append(record)
+        if not (record.cut and record.preempted):  # Its next attempt counts, with the whole wait.
+            queues.setdefault(record.task.queue, []).append(record)
     # Some followers need not wait for the end (``depends: a.AnySucceeded``): what was done faster
     # than the chain proves that it is none.
     chain = min(outcome.chain, outcome.makespan)
-    plain = lower_bound([r.task for r in outcome.records.values()], outcome.capacity)
+    # What never ran, or not to its end, is nothing that any plan had to do.
+    plain = lower_bound([r.task for r in records if not r.cut], outcome.capacity)
     return Report(
         makespan=outcome.makespan,
         lower_bound=max(plain, chain),
@@ -84,7 +86,10 @@ def _utilisation(outcome: Outcome, records: list[Record]) -> dict[str, float]:
     if not span:
         return {}
     return {
-        name: sum(r.task.requests.get(name) * (r.ended_at - r.started_at) for r in records)
+        # What asks for more than the machine has gets all of it.
+        name: sum(
+            min(r.task.requests.get(name), has) * (r.ended_at - r.started_at) for r in records
+        )
         / (has * span)
         for name, has in outcome.capacity.items
         if has

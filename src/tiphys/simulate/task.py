@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,17 +60,20 @@ def _task(trace: Mapping[str, Any], entry: Mapping[str, Any], queue: str, at: fl
     if entry.get("memory_bytes"):
         # People ask in round numbers; what was measured is rounded up to such a request.
         amounts["memory"] = -(-int(entry["memory_bytes"]) // MEMORY_STEP) * MEMORY_STEP
+    seconds = float(entry["seconds"])
+    if not (math.isfinite(seconds) and seconds >= 0 and amounts["cpu"] >= 0):
+        raise ValueError(f"{entry['id']}: seconds and cores cannot be less than nothing")
     name = str(trace["name"])
     return Task(
         id=f"{name}/{entry['id']}",
-        seconds=float(entry["seconds"]),
+        seconds=seconds,
         requests=Resources(amounts),
         parents=tuple(f"{name}/{parent}" for parent in entry["parents"]),
         workflow=name,
         template=template_of(str(entry["category"])),
         queue=queue,
         arrives_at=at,
-        expected_seconds=float(entry["seconds"]),
+        expected_seconds=seconds,
     )
 
 

@@ -20,6 +20,7 @@ from tiphys.core.label import QUEUE
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
 from tiphys.engine.lifecycle import begin, step, take_effects
+from tiphys.engine.node import NodeType
 from tiphys.engine.run import Run
 from tiphys.ports import SCHEDULER_LABEL
 from tiphys.scheduling import QueueTree, Resources, WorkId
@@ -103,6 +104,8 @@ class Engines:
         """How long each node of a run takes that others wait for, by node."""
         self._busy: dict[str, int] = {}
         self._paused: set[str] = set()
+        self._ready: dict[tuple[str, str], float] = {}
+        """Since when nodes wait that were stopped to make room."""
         self._foreseen: dict[str, Foresight] = {}
 
     def begin(self) -> None:
@@ -119,7 +122,8 @@ class Engines:
     def finish(self) -> None:
         """Say which workflows have not come to their end, and what had to follow what."""
         for uid, run in self._runs.items():
-            chain = longest_chain(run.children, self._lengths.get(uid, {}))
+            lengths = {**_pauses(run), **self._lengths.get(uid, {})}
+            chain = longest_chain(run.children, lengths)
             self._machine.outcome.chain = max(self._machine.outcome.chain, chain)
             if not run.ended and not self._busy.get(uid) and run.name not in self.stuck:
                 self.stuck[run.name] = "it waits for somebody to resume it"
@@ -141,6 +145,8 @@ class Engines:
             self._send(run, answer)
         if run.ended:
             self._machine.gate.ended(run.uid)
+            outcome = self._machine.outcome
+            outcome.finished_at = max(outcome.finished_at, self._machine.now)
         elif not self._busy.get(run.uid) and run.uid not in self._paused:
             self._paused.add(run.uid)
             self._machine.gate.paused(run.uid, self._machine.now)
@@ -192,7 +198,8 @@ class Engines:
             queue=self._machine.gate.queue_for(facts.queue or choice.queue),
             priority=choice.priority if facts.priority is None else facts.priority,
         )
-        self._machine.outcome.records[attempt] = Record(task, self._machine.now)
+        ready = self._ready.pop((run.uid, command.node), self._machine.now)
+        self._machine.outcome.records[attempt] = Record(task, ready)
         self._commands[attempt] = (run, command, seconds)
         if not command.template.daemon:
             self._lengths.setdefault(run.uid, {})[command.node] = seconds
@@ -267,7 +274,7 @@ class Engines:
             self._machine.gate.withdraw(WorkId(attempt))
             record = self._machine.outcome.records[attempt]
             if record.started_at >= 0:
-                record.ended_at = self._machine.now
+                record.ended_at, record.cut = self._machine.now, True
 
     def stopped(self, preemption: Preemption) -> bool:
         """Have a leaf queue again; the engine gives it a new attempt."""
@@ -278,7 +285,8 @@ class Engines:
         now = self._machine.now
         record = self._machine.outcome.records[preemption.victim]
         record.preempted += 1
-        record.ended_at = now
+        record.ended_at, record.cut = now, True
+        self._ready[run.uid, command.node] = record.ready_at
         self._forget(preemption.victim)
         self._machine.scheduler.finished(preemption.victim)
         event = ev.NodePreempted(
@@ -321,3 +329,14 @@ class Engines:
 
     def _push(self, at: float, run: Run, event: ev.Event) -> None:
         self._machine.at(at, ARRIVES, lambda: self._happen(run, event))
+
+
+def _pauses(run: Run) -> dict[str, float]:
+    """Tell how long the pauses of a run took: no plan makes them shorter."""
+    return {
+        node.id: node.finished_at - node.started_at
+        for node in run.nodes.values()
+        if node.type is NodeType.SUSPEND
+        and node.started_at is not None
+        and node.finished_at is not None
+    }

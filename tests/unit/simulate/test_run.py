@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +15,16 @@ from tiphys.errors import InvalidInputError
 from tiphys.scheduling import Preempt, Queue, QueueTree, Resources
 from tiphys.scheduling.estimate import History
 from tiphys.simulate.bound import lower_bound, possible
-from tiphys.simulate.command import Load, Trace, load_queues, parse_capacity, simulate
+from tiphys.simulate.command import (
+    Load,
+    Trace,
+    load_queues,
+    parse_capacity,
+    parse_trace,
+    simulate,
+)
 from tiphys.simulate.gantt import gantt_json, gantt_svg, gantt_text
-from tiphys.simulate.report import compare_text, report_text, summarize
+from tiphys.simulate.report import Report, compare_text, report_text, summarize
 from tiphys.simulate.run import run
 from tiphys.simulate.task import Task, planned, template_of
 
@@ -74,6 +83,105 @@ def test_a_stopped_task_queues_again_with_its_age_and_loses_its_progress() -> No
     assert [p.text for _, p in outcome.preemptions] == [
         "low stops for high: it has a higher priority in the same queue"
     ]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 30),  # seconds
+            st.integers(0, 5000),  # cpu, which may be more than the machine has
+            st.integers(0, 40),  # arrival
+            st.integers(1, 3),  # priority
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_no_figure_is_beyond_what_a_machine_and_a_clock_can_do(
+    rows: list[tuple[int, int, int, int]],
+) -> None:
+    queues = QueueTree([Queue(name="default", preempt=Preempt.LOWER_PRIORITY)])
+    tasks = [
+        Task(
+            id=f"t{number}",
+            seconds=float(seconds),
+            requests=Resources(cpu=cpu),
+            arrives_at=float(at),
+            priority=priority,
+        )
+        for number, (seconds, cpu, at, priority) in enumerate(rows)
+    ]
+
+    report = summarize(run(tasks, TWO, queues))
+
+    assert all(0 <= part <= 1 + 1e-9 for part in report.utilisation.values())
+    assert report.lower_bound <= report.makespan + 1e-9
+    assert all(0 <= queue.wait_max <= report.makespan for queue in report.queues.values())
+
+
+def simulated(spec: str, **given: Any) -> Report:
+    """Give the report of a workflow on a machine of two cores; each task takes ten seconds."""
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: flow}\nspec:\n"
+    load = Load(files=[("flow.yaml", (head + spec).encode())], default_seconds=10.0, **given)
+    queues = QueueTree([Queue(name="default", preempt=Preempt.LOWER_PRIORITY)])
+    return simulate(TWO, load, queues).report
+
+
+WORK = "  - {name: work, container: {image: x, command: [x], resources: {requests: {cpu: 2}}}}\n"
+
+
+def test_work_that_a_deadline_kept_from_ending_is_in_no_bound() -> None:
+    tasks = "[{name: a, template: work}, {name: b, template: work}, {name: c, template: work}]"
+    text = f"  entrypoint: main\n  activeDeadlineSeconds: 15\n  templates:\n{WORK}"
+
+    report = simulated(f"{text}  - {{name: main, dag: {{tasks: {tasks}}}}}\n")
+
+    assert report.makespan == 15.0
+    assert report.lower_bound <= 15.0
+
+
+def test_a_pause_at_the_end_of_a_workflow_takes_its_time() -> None:
+    steps = "[[{name: a, template: work}], [{name: b, template: pause}]]"
+    text = f"  entrypoint: main\n  templates:\n{WORK}  - {{name: main, steps: {steps}}}\n"
+
+    report = simulated(f"{text}  - {{name: pause, suspend: {{duration: 50s}}}}\n")
+
+    assert (report.makespan, report.lower_bound) == (60.0, 60.0)
+
+
+def test_a_task_that_made_room_is_one_task_and_waited_from_the_beginning(tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    entry = {"id": "x", "category": "c", "parents": [], "seconds": 10, "cores": 2}
+    file.write_text(json.dumps({"name": "high", "tasks": [entry]}))
+    text = f"  entrypoint: work\n  priority: 1\n  templates:\n{WORK}"
+
+    report = simulated(text, traces=[Trace(file, at=5.0)])
+
+    assert report.preemptions == 1
+    assert report.queues["default"].tasks == 2
+    assert (report.queues["default"].wait_max, report.makespan) == (15.0, 25.0)
+    assert report.lower_bound == 20.0
+
+
+@pytest.mark.parametrize("wrong", [{"seconds": -1}, {"seconds": math.nan}, {"cores": -2}])
+def test_a_trace_with_less_than_nothing_is_refused(tmp_path: Path, wrong: dict[str, float]) -> None:
+    file = tmp_path / "t.json"
+    entry = {"id": "x", "category": "c", "parents": [], "seconds": 1, **wrong}
+    file.write_text(json.dumps({"name": "t", "tasks": [entry]}))
+
+    with pytest.raises(InvalidInputError, match="less than nothing"):
+        simulate(ONE, Load(traces=[Trace(file)]))
+
+
+def test_nothing_arrives_before_the_beginning() -> None:
+    with pytest.raises(InvalidInputError, match="before the beginning"):
+        parse_trace("t.json,at=-10m")
+
+
+@pytest.mark.parametrize("text", ["cpu=0", "cpu=-1", "cpu=4,memory=0"])
+def test_a_machine_of_nothing_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="a machine has more than"):
+        parse_capacity(text)
 
 
 def test_a_missed_service_level_is_counted() -> None:
