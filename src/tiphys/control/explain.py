@@ -93,9 +93,9 @@ def _waits(
     lock = _LOCK.search(run.message)
     if lock is not None and not run.nodes:
         yield run.name, None, Wait(LockHeld(lock[1], tuple(holders.get(lock[1], ()))))
-    elif run.suspended:
+    if run.suspended:
         yield run.name, None, Wait(WorkflowSuspended(run.name))
-    elif not run.nodes and scheduler is None:
+    elif lock is None and not run.nodes and scheduler is None:
         yield run.name, None, Wait(NoServer())
     asked = 0
     for node in list(run.nodes.values()):
@@ -139,11 +139,11 @@ def _own_reason(run: Run, node: Node, holders: Holders) -> Reason | None:
     if status is not None and status.waiting:
         return LockHeld(status.waiting, tuple(holders.get(status.waiting, ())))
     if awaits_release(run, node):
-        return Paused(None)
+        return Paused(None, run.name)
     if node.ours.held:
         return ParallelismReached(run.spec.parallelism)
     if node.type is NodeType.SUSPEND:
-        return Paused(node.ours.wake_at)
+        return Paused(node.ours.wake_at, run.name)
     if node.type is NodeType.RETRY and node.ours.wake_at is not None:
         return BackingOff(node.ours.wake_at)
     if node.type in (NodeType.POD, NodeType.JOB) and node.phase is Phase.PENDING:
@@ -223,8 +223,23 @@ def _steps_to_come(run: Run, node: Node, template: model.Template) -> Iterator[t
     for index, group in enumerate(template.steps or ()):
         if run.node_named(f"{node.name}[{index}]") is None:
             before = (f"[{index - 1}]",) if index else ()
+            reason: Reason = DependencyPending(before)
+            if run.suspended and all(_is_over(run, node, each) for each in before):
+                reason = WorkflowSuspended(run.name)
             for step in group:
-                yield f"{node.name}[{index}].{step.name}", DependencyPending(before)
+                yield f"{node.name}[{index}].{step.name}", reason
+
+
+def _is_over(run: Run, node: Node, group: str) -> bool:
+    """Whether all steps of a group are over; the group itself is not while the run is suspended."""
+    name = f"{node.name}{group}"
+    if run.node_named(name) is None:
+        return False
+    return all(
+        each.fulfilled
+        for each in run.nodes.values()
+        if each.boundary_id == node.id and each.name.startswith(f"{name}.")
+    )
 
 
 # --- where the facts come from --------------------------------------------------------------

@@ -47,8 +47,7 @@ def reasons(control: Control, run: Run) -> Iterator[str]:
         return
     rows = [row for row in control.explain(run.uid) if _is_telling(row)]
     for row in rows[:MOST]:
-        hint = f": `tiphys resume {run.name}` lets it go on" if _kind(row) == "Paused" else ""
-        yield f"{row['name']}: {row['text']}{hint}"
+        yield f"{row['name']}: {row['text']}"
     if len(rows) > MOST:
         yield f"and more of {run.name} waits: `tiphys explain {run.name}`"
 

@@ -127,6 +127,7 @@ class Paused(msgspec.Struct, frozen=True, tag=True):
     """A pause of the workflow's own: somebody resumes it, or its time comes (the engine's word)."""
 
     until: float | None = None
+    workflow: str = ""
 
 
 class WorkflowSuspended(msgspec.Struct, frozen=True, tag=True):
@@ -313,8 +314,10 @@ def _not_ready(reason: NotReady) -> str:  # noqa: C901, PLR0911 - one row each
             return f"lock {lock} is held" + (f" by {', '.join(holders)}" if holders else "")
         case DependencyPending(on):
             return f"depends on {', '.join(on)}"
-        case Paused(until):
-            return "waits to be resumed" if until is None else "pauses until its time"
+        case Paused(until, workflow):
+            waits = "waits to be resumed" if until is None else "pauses until its time"
+            how = f": `tiphys resume {workflow}` lets it go on" if workflow else ""
+            return waits + how
         case WorkflowSuspended(workflow):
             return f"workflow {workflow} is suspended: `tiphys resume {workflow}` lets it go on"
         case ParallelismReached(limit):

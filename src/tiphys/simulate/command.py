@@ -65,9 +65,9 @@ def parse_capacity(text: str) -> Resources:
             raise InvalidInputError(f"capacity {part!r}: name=amount is expected, as in cpu=16")
         amounts["memory" if name == "mem" else name] = amount
     found = resources(amounts, "capacity: ")
-    for name, amount in found.items:
-        if amount <= 0:
-            raise InvalidInputError(f"capacity: {name}: a machine has more than {amounts[name]}")
+    for kind, has in found.items:
+        if has <= 0:
+            raise InvalidInputError(f"capacity: {kind}: a machine has more than {amounts[kind]}")
     return found
 
 

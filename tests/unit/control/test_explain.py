@@ -121,7 +121,7 @@ def test_a_pause_and_the_steps_behind_it_are_told_apart() -> None:
     found = texts(explain_run(run, None, NOON))
 
     assert found == {
-        "wf[0].wait": "waits to be resumed",
+        "wf[0].wait": "waits to be resumed: `tiphys resume wf` lets it go on",
         "wf[1].after": "depends on [0]",
     }
 
@@ -142,6 +142,42 @@ def test_a_lock_is_named_with_its_holder() -> None:
     rows = explain_run(run, None, NOON, holders=lock_holders(locks, {}))
 
     assert texts(rows)["wf"] == f"lock {key} is held by other"
+
+
+def test_steps_that_only_the_suspension_holds_back_say_so() -> None:
+    steps = """
+- name: main
+  steps:
+  - - {name: a, template: leaf}
+  - - {name: b, template: leaf}
+  - - {name: c, template: leaf}
+"""
+    run, commands = begun(steps)
+    (start,) = (each for each in commands if isinstance(each, cm.StartNode))
+    suspended = "workflow wf is suspended: `tiphys resume wf` lets it go on"
+
+    step(run, ev.RunSuspended(at=NOON))
+    ended = ev.NodeEnded(at=NOON, node=start.node, attempt=start.attempt, phase="Succeeded")
+    step(run, ended)
+
+    assert texts(explain_run(run, None, NOON)) == {
+        "wf": suspended,
+        "wf[1].b": suspended,
+        "wf[2].c": "depends on [1]",
+    }
+
+
+def test_a_suspended_workflow_that_waits_for_a_lock_says_both() -> None:
+    run, _ = begun(BIG, spec="synchronization: {mutexes: [{name: helm}]}")
+    step(run, ev.LocksAwaited(at=NOON, lock="default/Mutex/helm", message=_AWAITED))
+    step(run, ev.RunSuspended(at=NOON))
+
+    rows = [row["text"] for row in explain_run(run, None, NOON)]
+
+    assert [text.partition(" ")[0] for text in rows] == ["lock", "workflow"], rows
+
+
+_AWAITED = "Waiting for default/Mutex/helm lock. Lock status: 0/1"
 
 
 def test_a_suspended_workflow_says_how_to_go_on() -> None:
