@@ -24,7 +24,7 @@ from tiphys.engine.node import FULFILLED, Node, Phase
 from tiphys.ports import RuntimeEvent, Sink, Task, TaskEnded, TaskReady, TaskStarted
 from tiphys.spec import model
 from tiphys.store.row import Batch, MemoRow, NodeRow, WorkflowHeader, WorkflowRow
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 T = TypeVar("T")
 NOON = 1_767_268_800.0

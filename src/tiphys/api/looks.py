@@ -30,7 +30,7 @@ from tiphys.service.submission import visible
 from tiphys.spec import lint as linting
 from tiphys.spec import model
 from tiphys.store import Store, WorkflowRow
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 first = routes("/workflows", "workflows")
 """Paths that must be looked at before ``/workflows/{id}``."""

@@ -27,7 +27,7 @@ from tiphys.runtimes.archive import ArchivedLog, archived_logs, open_log
 from tiphys.runtimes.logs import LogLine, LogReader, containers_of
 from tiphys.service.access import Role
 from tiphys.spec import model
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 router = routes("/workflows/{workflow_id}/nodes/{node_id}", "nodes")
 LAST_BYTES = 1024 * 1024

@@ -15,7 +15,7 @@ from tiphys.ports import LOCAL, SCHEDULER_LABEL, WITH_QUEUES
 from tiphys.service.submission import CREATED_BY, DESCRIPTION, NAME_LABEL
 from tiphys.spec import model
 from tiphys.store import NodeRow, WorkflowSummary
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 PREFIX = "wf-"
 _ENDED = frozenset({"Succeeded", "Failed", "Error"})

@@ -31,7 +31,7 @@ from tiphys.service.queue_desk import name_of
 from tiphys.service.submission import CREATED_BY, DESCRIPTION, Order
 from tiphys.spec import model
 from tiphys.store import WorkflowFilter, WorkflowRow
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 router = routes("/workflows", "workflows")
 MAX_NODES = 1000

@@ -30,7 +30,7 @@ def open_store() -> Iterator[Store]:
 
 def nodes_of(store: Store, uid: str) -> list[Node]:
     """Give the nodes of a workflow in the order of their creation."""
-    from tiphys.wire.argo import decode_node  # noqa: PLC0415
+    from tiphys.wire.node import decode_node  # noqa: PLC0415
 
     found = []
     for row in store.nodes(uid):

@@ -38,7 +38,7 @@ from tiphys.scheduling.reason import (
 )
 from tiphys.spec import model
 from tiphys.store import Store, WorkflowRow
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 MOST = 200
 """Rows of an answer; a fan-out of thousands waits for one reason."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tiphys.control.absence import EVERY, Absence
 from tiphys.control.door import knock
 from tiphys.control.recover import load
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 if TYPE_CHECKING:
     from tiphys.control.turn import Watcher

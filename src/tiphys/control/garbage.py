@@ -27,7 +27,8 @@ from tiphys.errors import ConflictError, NotFoundError
 from tiphys.spec import model
 from tiphys.store import EventRow, ObjectRow, Store, WorkflowRow
 from tiphys.store.row import FINISHED
-from tiphys.wire.argo import GC_ERROR, decode_node
+from tiphys.wire.argo import GC_ERROR
+from tiphys.wire.node import decode_node
 
 if TYPE_CHECKING:
     from tiphys.artifacts import Collected

@@ -32,7 +32,7 @@ from tiphys.engine.run import Run
 from tiphys.errors import Problem, SpecError, StoreLockedError, TiphysError
 from tiphys.spec.library import Library
 from tiphys.store import Store, WorkflowRow
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 __all__ = ["Finished", "Watcher", "attend", "run_order"]
 

@@ -30,7 +30,7 @@ from tiphys.store.row import (
     WorkflowHeader,
     WorkflowRow,
 )
-from tiphys.wire.argo import encode_node
+from tiphys.wire.node import encode_node
 
 T = TypeVar("T")
 RETRY_SECONDS = 0.5

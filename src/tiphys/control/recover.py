@@ -19,7 +19,7 @@ from tiphys.engine.restore import restore
 from tiphys.engine.run import Run
 from tiphys.errors import StoreError, StoreUnavailableError, TiphysError
 from tiphys.spec import model
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 if TYPE_CHECKING:
     from tiphys.control.loop import Control

@@ -35,7 +35,7 @@ from tiphys.spec.library import Library
 from tiphys.spec.merge import resolve_spec
 from tiphys.spec.parse import Bundle
 from tiphys.store import ObjectRow, WorkflowRow
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 if TYPE_CHECKING:
     from tiphys.control.host import Host

@@ -126,6 +126,8 @@ class Ours(msgspec.Struct, kw_only=True, omit_defaults=True):
     parents: tuple[str, ...] = ()
     """Nodes that list this one as a child. Kept on the child so that a parent of 10,000
     is not written anew for each of them."""
+    packed: str = ""
+    """Only in the store: many parents (``wire.node``)."""
     seq: int = 0
     """The place in the order in which nodes were made."""
     admitted: bool = False

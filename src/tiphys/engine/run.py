@@ -202,7 +202,10 @@ class Run(msgspec.Struct, eq=False):
                 self.children[parent].append(child.id)
             else:
                 self.children[parent] = [child.id]
-        child.ours.parents = (*known, *fresh)
+        if not known and isinstance(parents, tuple) and len(parents) == len(fresh):
+            child.ours.parents = parents  # All that wait for the same share it.
+        else:
+            child.ours.parents = (*known, *fresh)
         self.touch(child)
 
     def account(self, node: Node, sign: int) -> None:

@@ -128,13 +128,8 @@ class _Reference(msgspec.Struct, rename="camel"):
 
 
 _encoder = msgspec.json.Encoder()
-_node_decoder = msgspec.json.Decoder(Node)
 _manifest_decoder = msgspec.json.Decoder(_Manifest)
 _reference_decoder = msgspec.json.Decoder(_Reference)
-
-encode_node: Callable[[Node], bytes] = _encoder.encode
-decode_node: Callable[[bytes], Node] = _node_decoder.decode
-"""Raises ``msgspec.DecodeError`` for a body that is not a node."""
 
 
 def workflow_json(row: Header, nodes: Iterable[Node]) -> bytes:

@@ -18,7 +18,8 @@ from tiphys.engine.node import (
 )
 from tiphys.spec import model
 from tiphys.store import WorkflowRow
-from tiphys.wire.argo import decode_node, encode_node, workflow_json, workflow_object
+from tiphys.wire.argo import workflow_json, workflow_object
+from tiphys.wire.node import decode_node, encode_node
 
 NOON = 1_767_268_800.75
 MANIFEST = (

@@ -15,7 +15,7 @@ from tiphys.errors import InvalidInputError, NotFoundError
 from tiphys.service.access import Role
 from tiphys.spec import model
 from tiphys.store import WorkflowRow
-from tiphys.wire.argo import decode_node
+from tiphys.wire.node import decode_node
 
 HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'",

@@ -14,7 +14,8 @@ from tiphys.api.argo.fields import Fields
 from tiphys.engine.node import Node
 from tiphys.spec import model
 from tiphys.store import Store, WorkflowRow
-from tiphys.wire.argo import decode_node, workflow_json
+from tiphys.wire.argo import workflow_json
+from tiphys.wire.node import decode_node
 
 change = msgspec.structs.replace
 ALL = Fields()
