@@ -131,6 +131,7 @@ class ExecutorClient:
             self._take_refusal(answer)
             return None
         self._connection, self.welcome = connection, answer
+        self._send_rest()
         return answer
 
     def _take_refusal(self, refused: protocol.Refused) -> None:

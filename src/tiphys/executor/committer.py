@@ -44,6 +44,8 @@ class Committer:
         """Entries that nobody waits for and that are not written yet."""
         self._owed_since = 0.0
         """Since when an entry waits that is to be durable and that nobody waits for; 0 for none."""
+        self._not_before = 0.0
+        """When the disk is tried again that took nothing."""
         self._running = False
         self._work: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[_Batch] = queue.SimpleQueue()
@@ -57,7 +59,7 @@ class Committer:
         self._next.logs += logs
 
     def note(self, entry: Entry) -> None:
-        """Write ``entry`` with the next batch; nobody waits for it."""
+        """Write ``entry`` at the next kick; nobody waits for it."""
         self._loose.append(seal(entry))
 
     def owe(self, entry: Entry) -> None:
@@ -74,25 +76,29 @@ class Committer:
         self._loose.clear()
         self._owed_since = self._owed_since or monotonic()
 
-    def kick(self) -> None:
-        """Hand over what waits, unless a batch is under way."""
+    def kick(self) -> bool:
+        """Hand over what waits, unless a batch is under way; tell whether one was handed over."""
         is_awaited = bool(self._next.done)
         if self._running or (self.patience and not is_awaited):
-            return
-        is_owed = bool(self._owed_since)
-        self._owed_since = 0.0 if self._write_loose() else monotonic() + TRY_AGAIN
-        if not is_awaited and (self._owed_since or not is_owed):
-            return
+            return False
+        is_fine = self._mend() and self._write_loose()
+        self._not_before = 0.0 if is_fine else monotonic() + TRY_AGAIN
+        if not is_awaited and not (is_fine and self._owed_since):
+            return False
+        if is_fine:
+            self._owed_since = 0.0
         batch, self._next = self._next, _Batch()
         self._running = True
         self._work.put(batch)
+        return True
 
     @property
     def patience(self) -> float | None:
-        """Return in how many seconds to kick for what is owed; None where nothing is."""
-        if self._running or not self._owed_since:
+        """Return in how many seconds to kick for what nobody waits for; None where nothing is."""
+        if self._running or not (self._owed_since or self._not_before):
             return None
-        return max(0.0, self._owed_since + OWED - monotonic())
+        due = self._owed_since + OWED if self._owed_since else 0.0
+        return max(0.0, due - monotonic(), self._not_before - monotonic())
 
     def collect(self) -> None:
         """Run the callbacks of a finished batch; call when ``wake_fd`` is readable."""
@@ -105,7 +111,8 @@ class Committer:
             self._running = False
             if batch.error is not None:
                 # Who waits for an entry adds it again; the others are synced again from here.
-                self._owed_since = monotonic() + TRY_AGAIN
+                self._owed_since = monotonic()
+                self._not_before = self._owed_since + TRY_AGAIN
             for done in batch.done:
                 done(batch.error)
         if not self._running and self._journal.wants_compaction:
@@ -115,17 +122,26 @@ class Committer:
 
     @property
     def idle(self) -> bool:
-        """Tell whether nobody waits and nothing is under way."""
-        return not self._running and not self._next.done
+        """Tell whether nobody waits, nothing is under way and nothing is owed."""
+        return not (self._running or self._next.done or self._owed_since)
 
-    def close(self) -> None:
-        """Finish everything and end the thread."""
-        self._write_loose()
-        if self._next.data or self._owed_since:
-            self._work.put(self._next)
+    def close(self) -> bool:
+        """Finish everything and end the thread; tell whether all is durable."""
+        is_fine = self._write_loose()
+        last = self._next
+        if last.data or self._owed_since:
+            self._work.put(last)
         self._work.put(None)
         self._thread.join()
         os.close(self.wake_fd)
+        return is_fine and last.error is None and not self._journal.is_torn
+
+    def _mend(self) -> bool:
+        """Write the journal anew where a sync has failed; tell whether it is whole."""
+        if self._journal.is_torn:
+            with suppress(OSError):
+                self._journal.compact()
+        return not self._journal.is_torn
 
     def _write_loose(self) -> bool:
         """Write what nobody waits for; False on a full disk, where it is tried again."""

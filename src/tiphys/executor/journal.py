@@ -2,11 +2,11 @@
 
 One file of records: length, checksum, msgpack. A ``Begun`` is written before its attempt's first
 process exists, and soon durable: a crash of ours loses none, a power loss may lose the last ones.
-So of a machine that went down in the midst of it, what the file does not know ``is_in_doubt``. An
-``Ended`` with logs is durable before anybody hears of it; ``Pid`` is only written, since a power
-loss ends the process anyway. The first record that does not check out is the torn end of the last
-write: reading stops there and the rest is cut off. Knows nothing of processes or sockets. The loop
-and the committer's thread may both write.
+So after the machine went down in the midst of it, attempts that the file does not know are in doubt
+until somebody says which there are (``settle``). An ``Ended`` with logs is durable before anybody
+hears of it; ``Pid`` is only written, since a power loss ends the process anyway. The first record
+that does not check out is the torn end of the last write: reading stops there and the rest is cut
+off. Knows nothing of processes or sockets. The loop and the committer's thread may both write.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import errno
 import os
 import struct
 import zlib
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
@@ -62,13 +64,20 @@ class Epoch(Record, frozen=True, array_like=True, tag=True):
 
 
 class Boot(Record, frozen=True, array_like=True, tag=True):
-    """Since when the machine is up, while attempts may begin; "" when an executor has ended."""
+    """Which boot of the machine it is, while attempts may begin; "" when an executor has ended."""
 
     id: str
     is_in_doubt: bool = False
+    """Whether any attempt that is not known may have begun."""
 
 
-Entry = Begun | Pid | Ended | Forgotten | Epoch | Boot
+class Doubt(Record, frozen=True, array_like=True, tag=True):
+    """Of the attempts that are not known only these may have begun."""
+
+    ids: tuple[str, ...]
+
+
+Entry = Begun | Pid | Ended | Forgotten | Epoch | Boot | Doubt
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Entry).decode
 
@@ -86,6 +95,11 @@ class Journal:
         self._path = path
         self._lock = Lock()
         self._boot = Boot("")
+        self._first = b""
+        """What must be durable before anything else is written."""
+        self._doubtful: set[str] = set()
+        self.is_torn = False
+        """Whether a sync has failed: what was written since the one before may have a hole."""
         # Kept open: a data directory may be removed and made anew at the same path.
         self._folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.begun: dict[str, Begun] = {}
@@ -99,13 +113,25 @@ class Journal:
             os.fsync(self._folder)
         os.ftruncate(self._fd, self._size)
         if boot and boot != self._boot.id:
-            self._boot = Boot(boot, is_in_doubt=bool(self._boot.id))
-            self.write(seal(self._boot))
+            self._boot = Boot(boot, bool(self._boot.id) or self._boot.is_in_doubt)
+            self._first = seal(self._boot)
+            with suppress(OSError):  # A full disk: nothing begins before there is room.
+                self.write(b"")
 
-    @property
-    def is_in_doubt(self) -> bool:
-        """Whether the machine went down and may have taken records of the last beginnings along."""
-        return self._boot.is_in_doubt
+    def is_in_doubt(self, attempt: str) -> bool:
+        """Tell whether an attempt that is not known may have begun before the machine went down."""
+        return self._boot.is_in_doubt or attempt in self._doubtful
+
+    def settle(self, attempts: Iterable[str]) -> list[Entry]:
+        """Return what to write once it is known which attempts there are: of others there is no
+        doubt any more."""
+        if not self._boot.is_in_doubt:
+            return []
+        unknown = tuple(name for name in attempts if not self.knows(name))
+        entries: list[Entry] = [Doubt(unknown), Boot(self._boot.id)]
+        for entry in entries:
+            self.note(entry)
+        return entries
 
     def _read(self) -> int:
         try:
@@ -132,10 +158,12 @@ class Journal:
         match entry:
             case Begun():
                 self.begun[entry.id] = entry
+                self._doubtful.discard(entry.id)
             case Pid():
                 self.pids.setdefault(entry.id, []).append(entry)
             case Ended():
                 self.ended[entry.id] = entry
+                self._doubtful.discard(entry.id)
                 self.begun.pop(entry.id, None)
                 self.pids.pop(entry.id, None)
             case Forgotten():
@@ -144,14 +172,20 @@ class Journal:
                 self.epoch = max(self.epoch, entry.number)
             case Boot():
                 self._boot = entry
+            case Doubt():
+                self._doubtful = set(entry.ids)
 
     def knows(self, attempt: str) -> bool:
         """Tell whether the attempt was started and is not forgotten."""
         return attempt in self.begun or attempt in self.ended
 
     def write(self, data: bytes, *, durable: bool = True) -> None:
-        """Append sealed entries. A failed write leaves no trace, a failed sync may."""
+        """Append sealed entries. A failed write leaves no trace; after a failed sync nothing more
+        is taken until ``compact`` has written all of it anew."""
         with self._lock:
+            if self.is_torn:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            first, data = self._first, self._first + data
             try:
                 if os.pwrite(self._fd, data, self._size) != len(data):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -159,8 +193,14 @@ class Journal:
                 os.ftruncate(self._fd, self._size)
                 raise
             self._size += len(data)
-        if durable:
-            os.fdatasync(self._fd)
+            self._first = b""
+        if durable or first:
+            try:
+                os.fdatasync(self._fd)
+            except OSError:
+                # The kernel may have dropped what it could not write, and tells so only once.
+                self.is_torn = True
+                raise
 
     @property
     def wants_compaction(self) -> bool:
@@ -170,7 +210,7 @@ class Journal:
 
     def compact(self) -> None:
         """Rewrite the file with what is still needed. No write may be under way."""
-        entries: list[Entry] = [self._boot, Epoch(self.epoch)]
+        entries: list[Entry] = [self._boot, Doubt(tuple(self._doubtful)), Epoch(self.epoch)]
         entries += [*self.begun.values(), *self.ended.values()]
         entries += [pid for pids in self.pids.values() for pid in pids]
         data = b"".join(map(seal, entries))
@@ -185,13 +225,14 @@ class Journal:
         except OSError:
             os.close(fd)
             raise
-        os.fsync(folder)
         os.close(self._fd)
-        self._fd, self._size = fd, len(data)
+        self._fd, self._size, self._first = fd, len(data), b""
+        os.fsync(folder)
+        self.is_torn = False
 
     def end(self) -> None:
         """Note that nothing runs and all is on record: the machine may go down."""
-        self.write(seal(Boot("")))
+        self.write(seal(Boot("", self._boot.is_in_doubt)))
 
     def close(self) -> None:
         """Close the file."""

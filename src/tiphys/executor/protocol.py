@@ -109,11 +109,12 @@ class Start(Record, frozen=True, array_like=True, tag=True):
 
 
 class Attach(Record, frozen=True, array_like=True, tag=True):
-    """Report on these: ``Started``, ``Ended`` or ``Unknown`` for each."""
+    """Report on these: ``Started``, ``Ended`` or ``Unknown`` for each. One that is not known has
+    ended as lost where it may have begun before the machine went down."""
 
     ids: tuple[str, ...]
     are_ours: bool = False
-    """Whether the client itself ordered them, since the machine is up."""
+    """Whether the client itself ordered them, and so since the machine is up."""
 
 
 class Stop(Record, frozen=True, array_like=True, tag=True):

@@ -24,21 +24,7 @@ class Relay:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._streams: dict[int, Stream] = {}
-        self._begun = False
-
-    @property
-    def wake_fd(self) -> int:
-        """What to watch until it is readable: ``begin`` is next, and nothing to watch any more."""
-        return self._epoll.fileno()
-
-    def begin(self) -> None:
-        """Start the thread: a task has written something, as many never do.
-
-        Each thread makes it dearer for the executor to change control groups.
-        """
-        if not self._begun:
-            self._begun = True
-            start_thread("relay", self._run)
+        self._thread = start_thread("relay", self._run)
 
     def add(self, stream: Stream) -> None:
         """Begin to drain a stream."""

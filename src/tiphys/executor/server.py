@@ -92,7 +92,6 @@ class Server:
         register(self._listener, selectors.EVENT_READ, self._accept)
         register(self._chld_read, selectors.EVENT_READ, self._signalled)
         register(self._committer.wake_fd, selectors.EVENT_READ, self._committer.collect)
-        register(self.supervisor.relay.wake_fd, selectors.EVENT_READ, self._begin_relay)
         self.supervisor.record_lost()
         self.supervisor.warm_up()
         while not self._ending:
@@ -144,15 +143,11 @@ class Server:
             os.read(self._chld_read, 4096)
         self.supervisor.reap()
 
-    def _begin_relay(self) -> None:
-        self._selector.unregister(self.supervisor.relay.wake_fd)
-        self.supervisor.relay.begin()
-
     def _close(self) -> None:
         self._listener.close()
-        self._committer.close()
-        with suppress(OSError):
-            self._journal.end()
+        if self._committer.close():
+            with suppress(OSError):
+                self._journal.end()
         self.supervisor.close(at_home=bool(self._place.base) or self._claim.holds)
         self._journal.close()
 
@@ -328,7 +323,7 @@ def serve(place: Place, linger: float, *, sandboxes: bool = True, listens: int =
     os.umask(0)
     sys.setswitchinterval(0.001)
     gc.freeze()  # What is there now stays to the end.
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(20_000, 20, 20)  # An attempt makes many objects, and no rings of them.
     server = Server(claim, place, linger, sandboxes=sandboxes)
     if listens >= 0:
         os.close(listens)

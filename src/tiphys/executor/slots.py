@@ -9,6 +9,7 @@ the table of mounts is the same.
 
 from __future__ import annotations
 
+import errno
 import os
 import queue
 import select
@@ -60,7 +61,8 @@ class Slots:
         self._thread: Thread | None = None
 
     def take(self) -> Slot:
-        """Return a built slot with nothing in it."""
+        """Return a built slot with nothing in it; raise OSError where none can be had."""
+        self._start_thread()
         if self._built:
             return self._built.pop()
         try:
@@ -98,10 +100,17 @@ class Slots:
         self._clear(path)
 
     def _clear(self, item: Slot | str) -> None:
-        # No thread before there is work for it: each makes it dearer to change control groups.
-        if self._thread is None:
-            self._thread = start_thread("slots", self._run)
         self._work.put(item)
+        with suppress(OSError):  # The next one has it tried again.
+            self._start_thread()
+
+    def _start_thread(self) -> None:
+        # Not before a task wants a sandbox: each thread makes it dearer to change control groups.
+        if self._thread is None:
+            try:
+                self._thread = start_thread("slots", self._run)
+            except RuntimeError as error:
+                raise OSError(errno.EAGAIN, str(error)) from error
 
     def close(self, *, at_home: bool) -> None:
         """Finish what is being cleared and remove all views, if their folder is still ours."""

@@ -105,7 +105,7 @@ class Supervisor:
         self.between: Callable[[], None] = lambda: None
         """Called between two starts, as many together take long."""
         self._groups = groups
-        self.relay = Relay()
+        self._relay = Relay()
         self._slots = slots
         self._rooms = rooms
         self._boot = survivors.boot_id()
@@ -124,7 +124,7 @@ class Supervisor:
 
     @property
     def idle(self) -> bool:
-        """Tell whether nothing runs and nothing waits to become durable."""
+        """Tell whether nothing runs and all is durable."""
         return not self._running and self._committer.idle
 
     @property
@@ -147,7 +147,7 @@ class Supervisor:
             self._journal.note(begun)
             life = Life.of(attempt.containers)
             runs = {run.name: run for run in attempt.containers}
-            running = Running(attempt, life, runs, Watch(attempt, self.relay))
+            running = Running(attempt, life, runs, Watch(attempt, self._relay))
             self._running[attempt.id] = running
             fresh.append(running)
         self._begin(fresh)
@@ -159,7 +159,7 @@ class Supervisor:
             self._report(self._journal.ended[attempt])
         elif running is not None:
             self._report(Started(attempt, running.started_at or now()))
-        elif self._journal.is_in_doubt and not is_ours:
+        elif self._journal.is_in_doubt(attempt) and not is_ours:
             self._bare.add(attempt)
             self._commit_end(Ended(attempt, now(), reason="lost", message=IN_DOUBT), [])
         else:
@@ -188,6 +188,8 @@ class Supervisor:
     def keep(self, attempts: Iterable[str]) -> None:
         """End and forget all attempts but these."""
         wanted = set(attempts)
+        for entry in self._journal.settle(wanted):
+            self._committer.owe(entry)
         for name, running in list(self._running.items()):
             if name not in wanted:
                 self._unwanted.add(name)

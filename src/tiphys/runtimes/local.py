@@ -80,6 +80,8 @@ class LocalRuntime:
         """Set, and made anew, whenever a path of the host may have become free."""
         self._plans: dict[AttemptId, Plan] = {}
         self._staging: set[AttemptId] = set()
+        self._inherited: set[AttemptId] = set()
+        """Attempts of an earlier server that the executor has not told of yet."""
         self._ending: dict[AttemptId, Plan] = {}
         """Attempts that have ended and still have files in the host's own tree."""
         self._untidy: dict[AttemptId, Path] = {}
@@ -163,6 +165,7 @@ class LocalRuntime:
                 failed.append(_failure(task, str(error)))
                 continue
             asked.append(task.id)
+        self._inherited.update(asked)
         if asked:
             self._client.send(protocol.Attach(tuple(asked)))
         if failed:
@@ -250,7 +253,7 @@ class LocalRuntime:
         await self._release(plan)
         self._forget(plan)
         if stopped:
-            self._sink([_failure(plan.task, verdict.NEVER_BEGAN, phase="Failed", stopped=True)])
+            self._sink([_never_began(plan)])
         else:
             self._sink([_failure(plan.task, problem)])
 
@@ -297,8 +300,13 @@ class LocalRuntime:
                 self._probes.answer(event)
                 continue
             plan = self._plans.get(event.id)
+            self._inherited.discard(event.id)
             if plan is not None and isinstance(event, protocol.Unknown):
-                never_begun.append(plan)
+                if event.id in self._stopping:
+                    self._forget(plan)
+                    news.append(_never_began(plan))
+                else:
+                    never_begun.append(plan)
             elif plan is not None:
                 news += self._translate(plan, event)
         self._send(never_begun)
@@ -405,8 +413,10 @@ class LocalRuntime:
             self._sink(lost)
             return
         asked = [name for name in self._plans if name not in self._staging]
-        if asked:
-            self._client.send(protocol.Attach(tuple(asked), are_ours=True))
+        for ours in (False, True):
+            some = tuple(name for name in asked if (name not in self._inherited) is ours)
+            if some:
+                self._client.send(protocol.Attach(some, are_ours=ours))
         for name, grace in self._stopping.items():
             self._client.send(protocol.Stop((name,), grace))
 
@@ -468,6 +478,10 @@ def _end(
         lost=event.reason == "lost",
         stopped=event.reason == "stopped",
     )
+
+
+def _never_began(plan: Plan) -> TaskEnded:
+    return _failure(plan.task, verdict.NEVER_BEGAN, phase="Failed", stopped=True)
 
 
 def _failure(

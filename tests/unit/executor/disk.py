@@ -27,6 +27,6 @@ class Disk(Journal):
 
 def work(committer: Committer) -> None:
     """Have one batch written, and its callbacks run."""
-    committer.kick()
-    select.select([committer.wake_fd], [], [], PATIENCE)
-    committer.collect()
+    if committer.kick():
+        select.select([committer.wake_fd], [], [], PATIENCE)
+        committer.collect()

@@ -138,12 +138,42 @@ def test_on_a_full_disk_what_is_owed_waits_for_its_time(disk: Disk) -> None:
 
     disk.full = True
     committer.owe(ended("a.1"))
-    committers_time = committer.patience
+    before = committer.patience
     committer.add(ended("b.1"), lambda error: None)
     work(committer)
 
-    assert committers_time is not None
+    assert before is not None
     assert committer.patience is not None
-    assert committer.patience > committers_time
+    assert committer.patience > before
     disk.full = False
     committer.close()
+
+
+def test_on_a_full_disk_nobody_who_owes_something_is_idle(disk: Disk) -> None:
+    committer = Committer(disk)
+
+    disk.full = True
+    committer.owe(ended("a.1"))
+    work(committer)
+
+    assert not committer.idle
+    assert not committer.close()
+
+
+def test_a_journal_with_a_hole_is_written_anew(
+    disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committers, "TRY_AGAIN", 0.0)
+    monkeypatch.setattr(committers, "OWED", 0.0)
+    committer = Committer(disk)
+    disk.note(begun("a.1"))
+    committer.write([begun("a.1")])
+    disk.is_torn = True
+    (tmp_path / "j").write_bytes(bytes(64))
+
+    with pytest.raises(OSError, match="error"):
+        committer.write([begun("b.1")])
+    work(committer)
+    assert committer.close()
+
+    assert set(Journal(tmp_path / "j").begun) == {"a.1"}

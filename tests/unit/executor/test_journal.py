@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -98,23 +100,41 @@ def test_a_write_that_fails_leaves_no_trace(tmp_path: Path) -> None:
         (["one", "two"], True),
         (["one", "two", "two"], True),
         (["", "two"], False),
+        (["one", "end", "two"], False),
+        (["one", "two", "end", "two"], True),
+        (["one", "two", "end", "three"], True),
     ],
 )
 def test_after_the_machine_went_down_the_last_beginnings_may_be_missing(
     tmp_path: Path, boots: list[str], in_doubt: bool
 ) -> None:
-    for boot in boots[:-1]:
-        Journal(tmp_path / "j", boot).close()
+    journal = Journal(tmp_path / "j", boots[0])
+    for boot in boots[1:]:
+        if boot == "end":
+            journal.end()
+            continue
+        journal.close()
+        journal = Journal(tmp_path / "j", boot)
 
-    assert Journal(tmp_path / "j", boots[-1]).is_in_doubt == in_doubt
+    assert journal.is_in_doubt("a.1") == in_doubt
 
 
-def test_once_an_executor_has_ended_the_machine_may_go_down(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j", "one")
-    journal.end()
+def test_once_it_is_known_which_attempts_there_are_the_others_are_not_in_doubt(
+    tmp_path: Path,
+) -> None:
+    Journal(tmp_path / "j", "one").close()
+    journal = Journal(tmp_path / "j", "two")
+
+    entries = journal.settle(["a.1", "b.1"])
+    journal.write(b"".join(map(seal, entries)))
+    journal.compact()
     journal.close()
 
-    assert not Journal(tmp_path / "j", "two").is_in_doubt
+    again = Journal(tmp_path / "j", "two")
+    assert [again.is_in_doubt(name) for name in ("a.1", "b.1", "c.1")] == [True, True, False]
+    again.note(BEGUN)
+    assert not again.is_in_doubt("a.1")
+    assert again.settle(["c.1"]) == []
 
 
 def test_compaction_keeps_the_doubt(tmp_path: Path) -> None:
@@ -123,4 +143,43 @@ def test_compaction_keeps_the_doubt(tmp_path: Path) -> None:
     journal.compact()
     journal.close()
 
-    assert Journal(tmp_path / "j", "two").is_in_doubt
+    assert Journal(tmp_path / "j", "two").is_in_doubt("a.1")
+
+
+def test_after_a_failed_sync_nothing_is_taken_before_all_is_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path / "j", "one")
+    journal.note(BEGUN)
+
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "the disk is broken")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fdatasync", fail)
+        with pytest.raises(OSError, match="broken"):
+            journal.write(seal(BEGUN))
+    with pytest.raises(OSError, match="Input/output"):
+        journal.write(seal(PID), durable=False)
+    journal.compact()
+    journal.write(seal(ENDED))
+    journal.close()
+
+    assert Journal(tmp_path / "j").ended == {"a.1": ENDED}
+
+
+def test_a_full_disk_keeps_no_executor_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "full")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "pwrite", full)
+        journal = Journal(tmp_path / "j", "one")
+    journal.write(seal(BEGUN), durable=False)
+    journal.close()
+
+    again = Journal(tmp_path / "j", "two")
+    assert again.is_in_doubt("b.1")
+    assert again.begun == {"a.1": BEGUN}
