@@ -9,14 +9,12 @@ the table of mounts is the same.
 
 from __future__ import annotations
 
-import errno
 import os
 import queue
 import select
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from threading import Thread
 
 import msgspec
 
@@ -58,11 +56,10 @@ class Slots:
         self._work: queue.SimpleQueue[Slot | str | None] = queue.SimpleQueue()
         self._numbers = count()
         clear_tree(str(folder))
-        self._thread: Thread | None = None
+        self._thread = start_thread("slots", self._run)
 
     def take(self) -> Slot:
-        """Return a built slot with nothing in it; raise OSError where none can be had."""
-        self._start_thread()
+        """Return a built slot with nothing in it."""
         if self._built:
             return self._built.pop()
         try:
@@ -81,7 +78,7 @@ class Slots:
             return
         _unbuild(slot)
         slot.stubs = []
-        self._clear(slot)
+        self._work.put(slot)
 
     def hand_over(self, slot: Slot, target: str) -> None:
         """Move a slot's folder, with all that its container wrote, to ``target``."""
@@ -97,28 +94,14 @@ class Slots:
 
     def remove(self, path: str) -> None:
         """Delete a folder some time soon."""
-        self._clear(path)
-
-    def _clear(self, item: Slot | str) -> None:
-        self._work.put(item)
-        with suppress(OSError):  # The next one has it tried again.
-            self._start_thread()
-
-    def _start_thread(self) -> None:
-        # Not before a task wants a sandbox: each thread makes it dearer to change control groups.
-        if self._thread is None:
-            try:
-                self._thread = start_thread("slots", self._run)
-            except RuntimeError as error:
-                raise OSError(errno.EAGAIN, str(error)) from error
+        self._work.put(path)
 
     def close(self, *, at_home: bool) -> None:
         """Finish what is being cleared and remove all views, if their folder is still ours."""
         for slot in self._built:
             _unbuild(slot)
-        if self._thread is not None:
-            self._work.put(None)
-            self._thread.join()
+        self._work.put(None)
+        self._thread.join()
         if at_home:
             with suppress(OSError):
                 remove_tree(str(self._folder))
