@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tiphys.errors import RuntimeFailure
 from tiphys.executor import launch
 from tiphys.executor.client import ExecutorClient
 from tiphys.executor.place import Place
+
+PATIENCE = 30.0
 
 
 def waiting(data: Path) -> int:
@@ -77,6 +80,14 @@ def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
         launch.start(Place(tmp_path), [])
 
 
+def environment_of(pid: int) -> str:
+    """Read what a new process was given: nothing is there before its program is loaded."""
+    end = time.monotonic() + PATIENCE
+    while not (found := Path(f"/proc/{pid}/environ").read_bytes()):
+        assert time.monotonic() < end, "it never began"
+    return found.decode()
+
+
 def test_one_is_given_only_those_of_our_variables_that_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +96,7 @@ def test_one_is_given_only_those_of_our_variables_that_it_needs(
         monkeypatch.setenv(name, "read-only")
 
     launch.load_ahead(tmp_path)
-    given = Path(f"/proc/{waiting(tmp_path)}/environ").read_bytes().decode().split("\0")
+    given = environment_of(waiting(tmp_path)).split("\0")
     launch.dismiss(Place(tmp_path))
 
     names = {pair.partition("=")[0] for pair in given}
