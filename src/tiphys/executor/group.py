@@ -4,8 +4,9 @@ One group per attempt, below the executor's own group and never beside it, so th
 the executor hold for its tasks too. Version 2 is used for ending (``cgroup.kill``) wherever it is
 mounted, and for limits where its controllers can be handed down; else version 1 controllers are
 used, one folder each, only those that a limit asks for. A group without limits serves one attempt
-after another, as the kernel takes its time to make one. Where nothing is writable there are no
-groups, and ``survivors`` does what it can.
+after another, as the kernel takes its time to make one; as each way from group to group takes time
+too, the executor rests in the one that the next attempt gets. Where nothing is writable there are
+no groups, and ``survivors`` does what it can.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _PERIOD = 100_000
 KEPT = 64
 """More than run at once on one machine, as a rule."""
 _NONE = Limits()
+_BARE = 2
+"""Links to a folder without folders in it."""
 _SOME = 4096
 """Bytes read of the list of a group's processes; who ends these comes back for the others."""
 
@@ -30,10 +33,11 @@ class Door:
     """Who is in a group, and the way into it; kept open, as each attempt comes by three times."""
 
     def __init__(self, kind: str, folder: str) -> None:
+        self._folder = folder
         self._path = f"{folder}/cgroup.procs"
         # An open file of version 1 may tell what was true a second ago.
         self._is_kept = kind == "unified"
-        self._descriptor = -1
+        self._descriptor = self._inside = -1
 
     def enter(self) -> None:
         """Go in."""
@@ -51,11 +55,23 @@ class Door:
         except OSError:
             return []
 
+    def has_rooms(self) -> bool:
+        """Tell whether groups were made in this one."""
+        if not self._is_kept:
+            return _has_folders(self._folder)
+        try:
+            if self._inside < 0:
+                self._inside = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            return os.fstat(self._inside).st_nlink > _BARE
+        except OSError:
+            return False
+
     def close(self) -> None:
         """Let go of it."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        for descriptor in (self._descriptor, self._inside):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._descriptor = self._inside = -1
 
     def _open(self) -> int:
         if self._descriptor < 0:
@@ -90,7 +106,8 @@ class Group:
         """SIGKILL everything inside; tell whether there was anything."""
         found = False
         for kind, folder in self._folders.items():
-            pids = self._doors[kind].pids() or _pids_below(folder)
+            door = self._doors[kind]
+            pids = door.pids() or (_pids_below(folder) if door.has_rooms() else ())
             if not pids:
                 continue
             found = True
@@ -130,7 +147,7 @@ class Group:
     @property
     def is_as_new(self) -> bool:
         """Tell whether nothing is left of its attempt."""
-        return not self.limited and not any(map(_has_folders, self.folders))
+        return not self.limited and not any(door.has_rooms() for door in self._doors.values())
 
     def remove(self) -> None:
         """Give it back."""
@@ -147,6 +164,8 @@ class Groups:
     def __init__(self, name: str) -> None:
         self._spare: list[Group] = []
         self._inside: Group | None = None
+        self._resting: Group | None = None
+        """The empty group in which we rest, or did; the next attempt without limits gets it."""
         self._numbers = count()
         self._homes: dict[str, str] = {}
         self._made: set[str] = set()
@@ -189,7 +208,7 @@ class Groups:
         """Be in ``group``, or at home for None: what is started now is born there.
 
         A process put in after its start may have had children before. From group to group there is
-        a direct way, as each way takes the kernel some time; ``come_home`` ends the journey.
+        a direct way; ``rest`` ends the journey.
         """
         if group is None or (self._inside is not None and self._inside.kinds != group.kinds):
             self.come_home()
@@ -202,14 +221,31 @@ class Groups:
             self._leave(before)
             raise
 
-    def come_home(self) -> None:
+    def rest(self) -> None:
         """Be in no attempt's group: to end one of these would be to end ourselves."""
+        if self._inside is None or self._inside is self._resting:
+            return
+        group = self.take(_NONE)
+        try:
+            self.enter(group)
+        except OSError:
+            self.come_home()
+        if group is None or self._inside is group:
+            self._resting = group
+        else:
+            group.remove()
+
+    def come_home(self) -> None:
+        """Be where this process was started: what belongs to no attempt is born there."""
         if self._inside is not None:
             self._leave(None)
+        if self._resting is not None:
+            self._spare.append(self._resting)
+            self._resting = None
 
     def _be_outside(self, group: Group) -> None:
         if self._inside is group:
-            self.come_home()
+            self.rest()
 
     def _leave(self, before: Group | None) -> None:
         kinds = {kind for group in (self._inside, before) if group for kind in group.kinds}
@@ -227,8 +263,10 @@ class Groups:
 
     def take(self, limits: Limits) -> Group | None:
         """Return an empty group with these limits; None where none is possible."""
-        if self._spare and limits == _NONE:
-            return self._spare.pop()
+        if limits == _NONE:
+            group, self._resting = self._resting, None
+            if group is not None or self._spare:
+                return group or self._spare.pop()
         return self._make(limits)
 
     def give_back(self, group: Group) -> None:
@@ -278,6 +316,7 @@ class Groups:
 
     def close(self) -> None:
         """Remove our own folders."""
+        self.come_home()
         for home in self._homes.values():
             for path in (*_folders_below(home), home):
                 with suppress(OSError):
@@ -299,7 +338,7 @@ def _folders_below(folder: str) -> list[str]:
 
 def _has_folders(folder: str) -> bool:
     try:
-        return os.stat(folder).st_nlink > 2
+        return os.stat(folder).st_nlink > _BARE
     except OSError:
         return False
 

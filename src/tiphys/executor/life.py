@@ -122,11 +122,8 @@ class Life(msgspec.Struct):
             if member.state == state and member.run.role in roles
         )
 
-    def _of(self, role: str) -> list[_Member]:
-        return self.roles[role]
-
     def _advance(self) -> list[Action]:
-        inits = self._of("init")
+        inits = self.roles["init"]
         if any(member.state == DONE and member.code != 0 for member in inits):
             self._omit_waiting()
         elif any(member.state in (RUNNING, RESTING) for member in inits):
@@ -134,10 +131,7 @@ class Life(msgspec.Struct):
         for member in inits:
             if member.state == WAITING:
                 return [Launch(member.run.name)]
-        actions = self._launch_mains()
-        if actions:
-            return actions
-        return self._wind_down()
+        return self._launch_mains() or self._wind_down()
 
     def _omit_waiting(self) -> None:
         for member in self.members.values():
@@ -147,37 +141,41 @@ class Life(msgspec.Struct):
                 member.state = DONE
 
     def _launch_mains(self) -> list[Action]:
-        changed = True
+        waiting = [member for member in self.roles["main"] if member.state == WAITING]
+        changed = bool(waiting)
         while changed:
             # An omission may omit the next in line, so go round until nothing changes.
             changed = False
-            for member in self._of("main"):
+            for member in waiting:
                 if member.state == WAITING and self._dependency_failed(member):
                     member.state = OMITTED
                     changed = True
         ready = [
             Launch(member.run.name)
-            for member in self._of("main")
+            for member in waiting
             if member.state == WAITING and self._dependencies_met(member)
         ]
-        first = not any(m.state in (RUNNING, RESTING, DONE) for m in self._of("main"))
-        sidecars = [
-            Launch(member.run.name)
-            for member in self._of("sidecar")
-            if member.state == WAITING and first
-        ]
-        return [*sidecars, *ready] if ready else []
+        if not ready:
+            return []
+        if any(m.state in (RUNNING, RESTING, DONE) for m in self.roles["main"]):
+            return [*ready]
+        sidecars = [m for m in self.roles["sidecar"] if m.state == WAITING]
+        return [*(Launch(member.run.name) for member in sidecars), *ready]
 
     def _dependency_failed(self, member: _Member) -> bool:
-        states = [self.members[name] for name in member.run.after if name in self.members]
-        return any(m.state == OMITTED or (m.state == DONE and m.code != 0) for m in states)
+        return any(
+            each.state == OMITTED or (each.state == DONE and each.code != 0)
+            for each in self._before(member)
+        )
 
     def _dependencies_met(self, member: _Member) -> bool:
-        states = [self.members[name] for name in member.run.after if name in self.members]
-        return all(m.state == DONE and m.code == 0 for m in states)
+        return all(each.state == DONE and each.code == 0 for each in self._before(member))
+
+    def _before(self, member: _Member) -> list[_Member]:
+        return [self.members[name] for name in member.run.after if name in self.members]
 
     def _wind_down(self) -> list[Action]:
-        if any(m.state in (WAITING, RUNNING, RESTING) for m in self._of("main")):
+        if any(m.state in (WAITING, RUNNING, RESTING) for m in self.roles["main"]):
             return []
         running = self._names(RUNNING)
         if not running:

@@ -3,7 +3,7 @@
 A thread of its own because a full disk cache makes the writer wait, and the loop never waits. Each
 turn moves a limited part of every pipe that has something, so floods share and nobody starves. A
 turn that found little is followed by a short pause: a task that writes line by line would otherwise
-wake the thread for each.
+wake the thread for each. It is started when something is written for the first time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,18 @@ class Relay:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._streams: dict[int, Stream] = {}
-        self._thread = start_thread("relay", self._run)
+        self.descriptor = self._epoll.fileno()
+        """Readable when something was written that nobody moves yet."""
+
+    def begin(self) -> bool:
+        """Have it moved from now on; False where no thread can be had: a part is moved here then,
+        and whoever calls comes again."""
+        try:
+            start_thread("relay", self._run)
+        except RuntimeError:
+            self._turn(self._epoll.poll(0))
+            return False
+        return True
 
     def add(self, stream: Stream) -> None:
         """Begin to drain a stream."""

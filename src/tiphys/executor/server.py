@@ -92,12 +92,13 @@ class Server:
         register(self._listener, selectors.EVENT_READ, self._accept)
         register(self._chld_read, selectors.EVENT_READ, self._signalled)
         register(self._committer.wake_fd, selectors.EVENT_READ, self._committer.collect)
+        register(self.supervisor.relay.descriptor, selectors.EVENT_READ, self._relay)
         self.supervisor.record_lost()
         self.supervisor.warm_up()
         while not self._ending:
             self._committer.kick()
             self._send_news()
-            self.supervisor.come_home()
+            self.supervisor.rest()
             for key, mask in self._selector.select(self._timeout()):
                 if isinstance(key.data, _Client):
                     self._serve(key.data, mask)
@@ -142,6 +143,10 @@ class Server:
         with suppress(BlockingIOError):
             os.read(self._chld_read, 4096)
         self.supervisor.reap()
+
+    def _relay(self) -> None:
+        if self.supervisor.relay.begin():
+            self._selector.unregister(self.supervisor.relay.descriptor)
 
     def _close(self) -> None:
         self._listener.close()

@@ -15,6 +15,7 @@ import select
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from threading import Thread
 
 import msgspec
 
@@ -55,8 +56,8 @@ class Slots:
         self._cleared: queue.SimpleQueue[Slot] = queue.SimpleQueue()
         self._work: queue.SimpleQueue[Slot | str | None] = queue.SimpleQueue()
         self._numbers = count()
+        self._thread: Thread | None = None
         clear_tree(str(folder))
-        self._thread = start_thread("slots", self._run)
 
     def take(self) -> Slot:
         """Return a built slot with nothing in it."""
@@ -78,7 +79,7 @@ class Slots:
             return
         _unbuild(slot)
         slot.stubs = []
-        self._work.put(slot)
+        self._clear_later(slot)
 
     def hand_over(self, slot: Slot, target: str) -> None:
         """Move a slot's folder, with all that its container wrote, to ``target``."""
@@ -94,14 +95,23 @@ class Slots:
 
     def remove(self, path: str) -> None:
         """Delete a folder some time soon."""
-        self._work.put(path)
+        self._clear_later(path)
+
+    def _clear_later(self, item: Slot | str) -> None:
+        self._work.put(item)
+        if self._thread is None:
+            with suppress(RuntimeError):  # No room for one: the next item tries again.
+                self._thread = start_thread("slots", self._run)
 
     def close(self, *, at_home: bool) -> None:
         """Finish what is being cleared and remove all views, if their folder is still ours."""
         for slot in self._built:
             _unbuild(slot)
         self._work.put(None)
-        self._thread.join()
+        if self._thread is None:
+            self._run()
+        else:
+            self._thread.join()
         if at_home:
             with suppress(OSError):
                 remove_tree(str(self._folder))

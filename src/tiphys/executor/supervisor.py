@@ -105,7 +105,7 @@ class Supervisor:
         self.between: Callable[[], None] = lambda: None
         """Called between two starts, as many together take long."""
         self._groups = groups
-        self._relay = Relay()
+        self.relay = Relay()
         self._slots = slots
         self._rooms = rooms
         self._boot = survivors.boot_id()
@@ -147,7 +147,7 @@ class Supervisor:
             self._journal.note(begun)
             life = Life.of(attempt.containers)
             runs = {run.name: run for run in attempt.containers}
-            running = Running(attempt, life, runs, Watch(attempt, self._relay))
+            running = Running(attempt, life, runs, Watch(attempt, self.relay))
             self._running[attempt.id] = running
             fresh.append(running)
         self._begin(fresh)
@@ -204,6 +204,7 @@ class Supervisor:
             self._report(Probed(request.number, None))
             return
         sandbox = self._sandbox if running.attempt.isolation == "sandbox" else None
+        self._groups.come_home()
         try:
             child = spawn_beside(running.runs[request.container], request.argv, pid, sandbox)
         except SpawnError:
@@ -255,9 +256,9 @@ class Supervisor:
                 self._groups.enter(group)
             self._groups.give_back(group)
 
-    def come_home(self) -> None:
+    def rest(self) -> None:
         """Be where nothing of ours is limited or ended, before a rest."""
-        self._groups.come_home()
+        self._groups.rest()
 
     # --- time -----------------------------------------------------------------------------
 
@@ -346,7 +347,7 @@ class Supervisor:
         finally:
             if running.group is None or running.group.limited:
                 # We would be limited, too.
-                self._groups.come_home()
+                self._groups.rest()
         running.pids[name] = pid
         running.sessions.add(pid)
         self._owners[pid] = (running, name)
@@ -411,6 +412,7 @@ class Supervisor:
     def _halt(self, running: Running, name: str, grace: float) -> None:
         if name in running.halting:
             return
+        self._groups.come_home()
         try:
             pid = halt.begin(running.runs[name], grace)
         except SpawnError:

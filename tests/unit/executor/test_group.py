@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tiphys.executor.group import Groups, hierarchies
+from tiphys.executor.group import Group, Groups, hierarchies
 from tiphys.executor.protocol import Limits
 
 MOUNTINFO = """
@@ -65,6 +65,51 @@ def test_a_group_of_which_nothing_is_left_serves_again(groups: Groups) -> None:
     groups.enter(group)
     groups.give_back(group)
 
-    # Whoever enters comes home before a group is ended or given back.
+    # Whoever enters goes elsewhere before a group is ended or given back.
     assert not group.kill()
-    assert groups.take(Limits()) is group
+    assert group in (groups.take(Limits()), groups.take(Limits()))
+
+
+def test_who_rests_does_so_in_the_group_that_is_taken_next(groups: Groups) -> None:
+    first = groups.take(Limits())
+    if first is None:
+        pytest.skip("no control group can be made here")
+    at_home = _own_group()
+
+    groups.enter(first)
+    groups.rest()
+    resting = _own_group()
+    groups.rest()
+
+    assert resting not in (at_home, _name(first))
+    assert _own_group() == resting
+    following = groups.take(Limits())
+    assert following is not None
+    assert _name(following) == resting
+    # Now it is somebody's: there is another one for us.
+    groups.rest()
+    assert _own_group() not in (at_home, _name(first), resting)
+    groups.come_home()
+    assert _own_group() == at_home
+
+
+def test_who_is_in_a_group_with_limits_rests_elsewhere(groups: Groups) -> None:
+    limited = groups.take(Limits(pids=100))
+    if limited is None or not limited.limited:
+        pytest.skip("no control group can be made here")
+
+    groups.enter(limited)
+    groups.rest()
+
+    assert not limited.kill()
+    groups.give_back(limited)
+    assert not any(os.path.exists(folder) for folder in limited.folders)
+
+
+def _own_group() -> str:
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    return next(line.rpartition("/")[2] for line in lines if line.startswith("0::"))
+
+
+def _name(group: Group) -> str:
+    return os.path.basename(next(iter(group.folders)))

@@ -163,6 +163,7 @@ def test_a_full_disk_makes_the_writer_wait_and_loses_nothing(small_disk: Path) -
     filler.write_bytes(bytes(48 * 1024))
     relay, stream = Relay(), Stream(str(log), CAP)
     relay.add(stream)
+    assert relay.begin()
     text = b"".join(b"%06d\n" % number for number in range(8000))
 
     os.write(stream.writer, text)
