@@ -5,6 +5,7 @@ weighs.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -169,7 +170,13 @@ def layer_of(run: Run, node: Node) -> str:
         parents = run.nodes[parents[0]].ours.parents
     if len(parents) == 1 and parents[0] in run.nodes:
         return run.nodes[parents[0]].name
-    return "+".join(sorted(parents)) or run.name
+    return _join(parents) or run.name
+
+
+@lru_cache(maxsize=64)
+def _join(parents: tuple[str, ...]) -> str:
+    """Name all of them; those that wait for the same ask one after another."""
+    return "+".join(sorted(parents))
 
 
 def _is_retry(run: Run, node_id: str) -> bool:

@@ -197,11 +197,13 @@ class Run(msgspec.Struct, eq=False):
             fresh.pop(parent, None)
         if not fresh:
             return
+        name, children = child.id, self.children  # Looked up once: a wide join has many edges.
         for parent in fresh:
-            if parent in self.children:
-                self.children[parent].append(child.id)
+            siblings = children.get(parent)
+            if siblings is None:
+                children[parent] = [name]
             else:
-                self.children[parent] = [child.id]
+                siblings.append(name)
         if not known and isinstance(parents, tuple) and len(parents) == len(fresh):
             child.ours.parents = parents  # All that wait for the same share it.
         else:

@@ -68,17 +68,23 @@ def _hook_target(hook: LifecycleHook, path: Path, context: Context) -> Template 
 
 def add_outputs(scope: Scope, prefix: str, template: Template | None) -> None:
     """Make known what others may say about a step or task."""
-    scope.add(*(f"{prefix}.{name}" for name in ("id", "startedAt", "finishedAt", "hostNodeName")))
     if template is None:
         # The template is not known before run time, so neither are its outputs.
         scope.open.add(f"{prefix}.")
-        return
+    scope.names.update([f"{prefix}.{name}" for name in output_names(template)])
+
+
+def output_names(template: Template | None) -> list[str]:
+    """Give what may be said about each step or task that calls a template."""
+    names = ["id", "startedAt", "finishedAt", "hostNodeName"]
+    if template is None:
+        return names
     if template.daemon:
-        scope.add(f"{prefix}.ip")
+        names.append("ip")
     if gives_result(template):
-        scope.add(f"{prefix}.outputs.result", f"{prefix}.exitCode")
-    scope.add(*(f"{prefix}.outputs.parameters.{each.name}" for each in template.outputs.parameters))
-    scope.add(*(f"{prefix}.outputs.artifacts.{each.name}" for each in template.outputs.artifacts))
+        names += ["outputs.result", "exitCode"]
+    names += [f"outputs.parameters.{each.name}" for each in template.outputs.parameters]
+    return [*names, *(f"outputs.artifacts.{each.name}" for each in template.outputs.artifacts)]
 
 
 def inline_scope(call: Call, scope: Scope) -> Scope:

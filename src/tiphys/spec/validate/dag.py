@@ -77,8 +77,14 @@ def _graph(tasks: Sequence[DAGTask], path: Path, context: Context) -> Graph:
     graph = Graph(tasks)
     for index, task in enumerate(tasks):
         graph.place.setdefault(task.name, index)
-    for index in range(len(tasks)):
-        graph.needs.append(_needs(graph, index, (*path, "tasks", index), context))
+    joins: dict[tuple[str, ...], list[int]] = {}  # In a wide join many need the same.
+    for index, task in enumerate(tasks):
+        needs = None if task.depends else joins.get(task.dependencies)
+        if needs is None:
+            needs = _needs(graph, index, (*path, "tasks", index), context)
+            if not task.depends and len(needs) == len(task.dependencies):
+                joins[task.dependencies] = needs
+        graph.needs.append(needs)
     _find_ancestors(graph, path, context)
     return graph
 
@@ -144,7 +150,7 @@ def _find_ancestors(graph: Graph, path: Path, context: Context) -> None:
 def _found_as_written(graph: Graph) -> bool:
     """Fill in all ancestors where each task stands behind those that it needs, as most do."""
     graph.ancestors = []
-    known: dict[tuple[int, ...], int] = {}  # In a wide join many need the same.
+    known: dict[tuple[int, ...], int] = {}
     for index, needs in enumerate(graph.needs):
         same = tuple(needs)
         if same not in known:
