@@ -48,9 +48,14 @@ class Relay:
         self._epoll.modify(stream.reader, select.EPOLLIN)
 
     def remove(self, stream: Stream) -> None:
-        """Leave a stream alone; ``finish`` or ``close`` of it is next."""
+        """Leave a stream alone; ``finish`` of it is next."""
         if self._streams.pop(stream.reader, None) is not None:
             self._epoll.unregister(stream.reader)
+
+    def close(self, stream: Stream) -> None:
+        """Close a stream that nothing was written to; the kernel then looks at it no more."""
+        self._streams.pop(stream.reader, None)
+        stream.close()
 
     def _run(self) -> None:
         while True:

@@ -71,10 +71,10 @@ class Watch:
         """Let go of the streams, no writer being left; return those that are to be finished."""
         written = []
         for stream in self._streams.values():
-            self._relay.remove(stream)
             if stream.is_silent():
-                stream.close()
+                self._relay.close(stream)
             else:
+                self._relay.remove(stream)
                 written.append(stream)
         self._streams = {}
         return written

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from tiphys.executor import relay as relays
 from tiphys.executor.relay import Relay
 from tiphys.executor.stream import MARK, MOST, Stream
 
@@ -156,6 +159,29 @@ def test_a_stream_that_is_closed_removes_nothing(log: Path) -> None:
     stream.close()
 
     assert log.exists()
+
+
+def test_where_there_is_no_room_for_a_thread_whoever_comes_moves_a_part_itself(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relay, stream = Relay(), Stream(str(log), CAP)
+    relay.add(stream)
+
+    def refuse(name: str, work: Callable[[], None]) -> Thread:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as context:
+        context.setattr(relays, "start_thread", refuse)
+        os.write(stream.writer, b"first\n")
+        assert select.select([relay.descriptor], [], [], 10)[0]
+        assert not relay.begin()
+    assert log.read_bytes() == b"first\n"
+    os.write(stream.writer, b"second\n")
+    assert relay.begin()
+    relay.remove(stream)
+    stream.finish()
+
+    assert log.read_bytes() == b"first\nsecond\n"
 
 
 def test_a_full_disk_makes_the_writer_wait_and_loses_nothing(small_disk: Path) -> None:

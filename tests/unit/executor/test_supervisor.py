@@ -13,7 +13,16 @@ from tiphys.executor import supervisor as supervisors
 from tiphys.executor.committer import Committer
 from tiphys.executor.group import Groups
 from tiphys.executor.journal import Journal
-from tiphys.executor.protocol import Attempt, ContainerRun, Ended, Event, Unknown
+from tiphys.executor.protocol import (
+    Attempt,
+    ContainerRun,
+    Ended,
+    Event,
+    Probe,
+    Probed,
+    Started,
+    Unknown,
+)
 from tiphys.executor.rooms import Rooms
 from tiphys.executor.supervisor import Supervisor
 
@@ -96,3 +105,25 @@ def test_an_attempt_that_may_have_begun_before_the_machine_went_down_is_lost(
     assert (event.reason if isinstance(event, Ended) else event) == told
     # Whoever asks again, of whatever executor, hears the same.
     assert ("a.1" in Journal(tmp_path / "journal", "two").ended) == (told == "lost")
+
+
+def test_a_probe_is_born_in_no_attempts_group(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    run = ContainerRun("main", ("sleep", "60"), {"PATH": os.environ["PATH"]}, cwd="/")
+    look = ("/bin/sh", "-c", f"cat /proc/self/cgroup > {tmp_path}/own")
+    attempts = [Attempt("a.1", str(tmp_path / "a.1"), (run,), isolation="process")]
+
+    bench.supervisor.start(attempts)
+    (started,) = bench.told
+    bench.supervisor.probe(Probe("a.1", "main", look, 7, 30.0))
+    while not any(isinstance(event, Probed) for event in bench.told):
+        bench.supervisor.reap()
+    bench.supervisor.stop(["a.1"], 0.0)
+    while not any(isinstance(event, Ended) for event in bench.told):
+        bench.supervisor.reap()
+        bench.supervisor.run_timers()
+    bench.committer.close()
+    bench.supervisor.close(at_home=True)
+
+    assert isinstance(started, Started)
+    assert (tmp_path / "own").read_text() == Path("/proc/self/cgroup").read_text()
