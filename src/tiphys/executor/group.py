@@ -83,19 +83,15 @@ class Group:
     """The control group of one attempt: a folder in each hierarchy that it needs."""
 
     def __init__(self, folders: dict[str, str], *, limited: bool) -> None:
-        self._folders = folders
+        self.folders = folders
+        """Its folder in each hierarchy."""
         self._doors = {kind: Door(kind, folder) for kind, folder in folders.items()}
         self.limited = limited
 
     @property
-    def folders(self) -> tuple[str, ...]:
-        """Return its folder in each hierarchy."""
-        return tuple(self._folders.values())
-
-    @property
     def kinds(self) -> frozenset[str]:
         """Return the hierarchies in which it has a folder."""
-        return frozenset(self._folders)
+        return frozenset(self.folders)
 
     def enter(self) -> None:
         """Go in."""
@@ -105,7 +101,7 @@ class Group:
     def kill(self) -> bool:
         """SIGKILL everything inside; tell whether there was anything."""
         found = False
-        for kind, folder in self._folders.items():
+        for kind, folder in self.folders.items():
             door = self._doors[kind]
             pids = door.pids() or (_pids_below(folder) if door.has_rooms() else ())
             if not pids:
@@ -121,7 +117,7 @@ class Group:
 
     def ran_out_of_memory(self) -> bool:
         """Tell whether the kernel killed something for the memory limit."""
-        folder = self._folders.get("memory") or self._folders.get("unified", "")
+        folder = self.folders.get("memory") or self.folders.get("unified", "")
         for name in ("memory.events", "memory.oom_control"):
             for line in _read(f"{folder}/{name}").splitlines():
                 key, _, value = line.partition(" ")
@@ -134,10 +130,10 @@ class Group:
         if not self.limited:
             return 0.0, 0
         seconds = 0.0
-        for line in _read(f"{self._folders.get('unified', '')}/cpu.stat").splitlines():
+        for line in _read(f"{self.folders.get('unified', '')}/cpu.stat").splitlines():
             if line.startswith("usage_usec "):
                 seconds = int(line.split()[1]) / 1e6
-        folder = self._folders.get("memory") or self._folders.get("unified", "")
+        folder = self.folders.get("memory") or self.folders.get("unified", "")
         for name in ("memory.peak", "memory.max_usage_in_bytes"):
             text = _read(f"{folder}/{name}").strip()
             if text.isdigit():
@@ -151,7 +147,7 @@ class Group:
 
     def remove(self) -> None:
         """Give it back."""
-        for kind, folder in self._folders.items():
+        for kind, folder in self.folders.items():
             self._doors[kind].close()
             for path in (*_folders_below(folder), folder):
                 with suppress(OSError):

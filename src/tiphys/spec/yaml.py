@@ -35,6 +35,8 @@ MAX_MERGED_KEYS = 10_000
 _LOADER: Any = getattr(yaml, "CLoader", yaml.Loader)
 _CONTROL = yaml.reader.Reader.NON_PRINTABLE
 """Compiled by PyYAML already: such a class of characters takes as long as a small module."""
+_FINE = bytes((9, 10, 13, *range(32, 127)))
+"""All of ASCII that it does not find."""
 _SURROGATE_PAIR = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
@@ -185,7 +187,9 @@ def _decode(text: bytes | str, file: str) -> str:
         message = f"the text is larger than {MAX_BYTES // 2**20} MiB"
         raise SpecError([_limit(file, _lines(text[:MAX_BYTES]), 1, message)])
     text = (_utf8(text, file) if isinstance(text, bytes) else text).removeprefix("\ufeff")
-    bad = _CONTROL.search(text)
+    # The short way first: most texts are ASCII, and some are long.
+    is_fine = text.isascii() and not text.encode("ascii").translate(None, _FINE)
+    bad = None if is_fine else _CONTROL.search(text)
     if bad:
         message = f"the character U+{ord(bad[0]):04X} is not allowed in YAML"
         raise SpecError([_at(file, text[: bad.start()], message)])

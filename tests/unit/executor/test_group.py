@@ -43,7 +43,7 @@ def test_who_moved_into_a_group_below_is_ended_and_that_group_is_not_used_again(
     group = groups.take(Limits())
     if group is None:
         pytest.skip("no control group can be made here")
-    inner = Path(next(iter(group.folders)), "deeper/still")
+    inner = Path(next(iter(group.folders.values())), "deeper/still")
     inner.mkdir(parents=True)
     with subprocess.Popen(["sleep", "30"]) as process:
         (inner / "cgroup.procs").write_text(str(process.pid))
@@ -103,7 +103,7 @@ def test_who_is_in_a_group_with_limits_rests_elsewhere(groups: Groups) -> None:
 
     assert not limited.kill()
     groups.give_back(limited)
-    assert not any(os.path.exists(folder) for folder in limited.folders)
+    assert not any(os.path.exists(folder) for folder in limited.folders.values())
 
 
 def _own_group() -> str:
@@ -112,4 +112,4 @@ def _own_group() -> str:
 
 
 def _name(group: Group) -> str:
-    return os.path.basename(next(iter(group.folders)))
+    return os.path.basename(next(iter(group.folders.values())))

@@ -17,7 +17,7 @@ from tiphys.spec.validate.context import Context
 from tiphys.spec.validate.language import ITEM_RESULTS, depends_references
 from tiphys.spec.validate.loop import check_loop, is_loop
 from tiphys.spec.validate.names import check_field_name, check_unique
-from tiphys.spec.validate.tags import Scope, check_tags, has_tag
+from tiphys.spec.validate.tags import Scope, check_tags, has_tag, holds_tag
 from tiphys.spec.yaml import Path
 
 _MAX_SHOWN = 10
@@ -189,8 +189,10 @@ def _check_tasks(graph: Graph, path: Path, scope: Scope, context: Context) -> No
     for index, task in enumerate(graph.tasks):
         target = check_call(task, (*path, "tasks", index), context)
         add_outputs(scope, f"tasks.{task.name}", target)
+    tagged = holds_tag(graph.tasks)  # Of all at once: there may be thousands.
     for index, task in enumerate(graph.tasks):
-        _check_task(graph, index, (*path, "tasks", index), scope, context)
+        if tagged or is_loop(task):
+            _check_task(graph, index, (*path, "tasks", index), scope, context)
         if task.inline is not None:
             context.check_template(task.inline, (*path, "tasks", index, "inline"), context)
     # The template's own outputs are read when all is over.

@@ -86,7 +86,7 @@ def without_tags(text: str, word: str = "placeholder") -> str:
 
 def check_tags(value: Any, path: Path, scope: Scope, report: Report) -> None:
     """Check every tag in every text of a value of the model."""
-    if not _holds_tag(value):
+    if not holds_tag(value):
         return
     for place, text in texts(msgspec.to_builtins(value), path):
         for tag in _TAG.findall(text):
@@ -96,8 +96,9 @@ def check_tags(value: Any, path: Path, scope: Scope, report: Report) -> None:
                 _check_tag(tag.strip(), place, scope, report)
 
 
-def _holds_tag(value: Any) -> bool:
-    """Look quickly: most values have none, and some have thousands of texts."""
+def holds_tag(value: Any) -> bool:
+    """Look quickly whether a value of the model may hold a tag: most have none, and some have
+    thousands of texts."""
     try:
         return b"{{" in msgspec.json.encode(value)
     except UnicodeEncodeError:
