@@ -11,6 +11,7 @@ from tiphys.store.lock import FolderLock
 from tiphys.store.migrate import migrate
 from tiphys.store.place import place_of
 from tiphys.store.row import Batch
+from tiphys.store.runway import Runway
 
 
 class Writer:
@@ -20,6 +21,7 @@ class Writer:
         self._path = path
         self._connection = connection
         self._folder = lock
+        self._runway = Runway(path)
         self._turn = threading.Lock()
         self.epoch = 0
         self.moved = False
@@ -72,6 +74,7 @@ class Writer:
             except BaseException:
                 numbers.forget(writing.touched(batch))
                 raise
+            self._runway.extend()
             numbers.trim()
             return frozenset(numbers.missing)
 
@@ -96,5 +99,6 @@ class Writer:
     def close(self) -> None:
         """Close the connection, then let the folder go."""
         with self._turn:
+            self._runway.close()
             self._connection.close()
             self._folder.release()
