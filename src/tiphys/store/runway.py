@@ -1,9 +1,9 @@
 """Zeros behind SQLite's log: half the time of a commit.
 
-A log that grows with each commit has the file system make the new size durable as well, which takes
-it as long as the rows themselves. So the log is made longer ahead of time, by much at once, and most
-commits only write over what is there. SQLite knows the end of its log by checksums, as it must: a
-log that it begins anew has old frames behind the new ones.
+A log that grows with each commit has the file system make the new size durable as well, which
+takes it as long as the rows themselves. So the log is made longer ahead of time, by much at once,
+and most commits only write over what is there. SQLite knows the end of its log by checksums, as it
+must: a log that it begins anew has old frames behind the new ones.
 """
 
 from __future__ import annotations
