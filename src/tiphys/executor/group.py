@@ -63,8 +63,8 @@ class Door:
             if self._inside < 0:
                 self._inside = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             return os.fstat(self._inside).st_nlink > _BARE
-        except OSError:
-            return False
+        except OSError:  # Too many open files.
+            return _has_folders(self._folder)
 
     def close(self) -> None:
         """Let go of it."""

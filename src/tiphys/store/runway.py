@@ -26,14 +26,16 @@ class Runway:
         self._end = 0
 
     def extend(self) -> None:
-        """Make the log longer if the last commit has done so; call while nobody writes."""
+        """Make the log longer if the last commit has done so."""
         with suppress(OSError):
             if self._fd < 0:
-                self._fd = os.open(self._log, os.O_WRONLY | os.O_CLOEXEC)
+                # To append: what another owner has written meanwhile is not written over.
+                self._fd = os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             size = os.fstat(self._fd).st_size
-            if size != self._end and self._has_room():
-                os.pwrite(self._fd, bytes(LENGTH), size)
-                self._end = size + LENGTH
+            if size != self._end:
+                self._end = size
+                if self._has_room():
+                    self._end += os.write(self._fd, bytes(LENGTH))
 
     def _has_room(self) -> bool:
         room = os.fstatvfs(self._fd)

@@ -66,6 +66,29 @@ def test_after_a_crash_everything_before_the_zeros_is_there_and_nothing_else(
     assert found == [b"%d" % number for number in range(30)]
 
 
+def test_what_another_owner_writes_meanwhile_is_not_written_over(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    former, zeros = connect_writer(database), Runway(database)
+    former.execute("CREATE TABLE t (x)")
+    insert(former, b"former")
+    other = connect_writer(database)
+
+    def let_other_write(_: Runway) -> bool:
+        insert(other, b"other" * 2000)
+        return True
+
+    monkeypatch.setattr(Runway, "_has_room", let_other_write)
+    zeros.extend()
+    reader = sqlite3.connect(database)
+
+    assert reader.execute("SELECT count(*) FROM t").fetchone() == (2,)
+    assert reader.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    for connection in (reader, other, former):
+        connection.close()
+    zeros.close()
+
+
 def test_a_disk_that_is_nearly_full_is_left_to_the_rows(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
