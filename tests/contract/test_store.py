@@ -159,6 +159,40 @@ def test_a_header_may_change_labels_queue_and_documents(store: Store) -> None:
     assert row.manifest == b'{"kind":"Workflow"}'
 
 
+@pytest.mark.parametrize(
+    ("manifest", "spec"),
+    [
+        (b'{"kind":"Workflow","spec":{"a":1}}', b'{"a":1}'),
+        (b'{"spec":{"a":1},"status":{}}', b'{"a":1}'),
+        (b'{"metadata":{"spec":{"a":1}},"spec":{"b":2}}', b'{"a":1}'),
+        (b'{"spec":{"a":{"b":1}}}', b'{"b":1}}'),
+        (b"", b"{}"),
+    ],
+)
+def test_manifest_and_spec_come_back_whether_or_not_one_is_part_of_the_other(
+    store: Store, manifest: bytes, spec: bytes
+) -> None:
+    row, later = workflow(), workflow("later")
+    row.manifest, row.spec = manifest, spec
+    store.commit(Batch(submitted=[row, later]))
+    header = WorkflowHeader(uid=later.uid, phase="Failed", manifest=manifest, spec=spec)
+
+    store.commit(Batch(headers=[header]))
+
+    assert store.workflow("wf") == row
+    assert (store.workflow("later").manifest, store.workflow("later").spec) == (manifest, spec)
+    assert [(each.manifest, each.spec) for each in store.unfinished()] == [(manifest, spec)]
+
+
+def test_a_manifest_is_not_changed_without_its_spec(store: Store) -> None:
+    store.commit(Batch(submitted=[workflow()]))
+
+    with pytest.raises(StoreError, match="together"):
+        store.commit(Batch(headers=[WorkflowHeader(uid="uid-argo-wf", phase="", manifest=b"{}")]))
+
+    assert store.workflow("wf") == workflow()
+
+
 def test_labels_that_were_changed_are_found_by_their_new_values_only(store: Store) -> None:
     store.commit(Batch(submitted=[workflow(a="1", b="2")]))
 

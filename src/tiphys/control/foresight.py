@@ -121,7 +121,16 @@ class Foresight:
         return self._memory.seconds(same_text_key(prepared.digest, project))
 
     def _dag(self, base: Base, dag: model.DAGTemplate) -> _Part:
-        parts = {task.name: self._called(base, task) for task in dag.tasks}
+        alike: dict[str, _Part] = {}  # Of thousands of tasks most name the same few templates.
+        parts: dict[str, _Part] = {}
+        for task in dag.tasks:
+            is_named = task.inline is None and task.template_ref is None
+            part = alike.get(task.template) if is_named else None
+            if part is None:
+                part = self._called(base, task)
+                if is_named:
+                    alike[task.template] = part
+            parts[task.name] = part
         parents = {name: needs for name, (needs, _) in rules_of(dag).items()}
         try:
             below = ranks(parents, {name: part.seconds for name, part in parts.items()})

@@ -29,7 +29,7 @@ from tiphys.spec.yaml import Document, Path
 Lack = tuple[Path, str, str, str]
 """Where it is asked for, what is lacking, a code, and a hint."""
 _WORDS = (b"onfigMap", b"ecret", b'"privileged":true', b'"plugin":', b'"resource":{', b"laimName")
-_REFS = (b'"templateRef":', b'"workflowTemplateRef":')
+_REF = b'emplateRef":'
 _CONFIG_MAPS = frozenset({"configMapKeyRef", "configMapRef", "configMap"})
 _SECRETS = frozenset({"secretKeyRef", "secretRef", "secret"})
 _FAILS = "the step that needs it will fail"
@@ -88,7 +88,7 @@ class _Search:
     def search(self, part: model.Model, path: Path) -> Iterator[Lack]:
         """Give what is lacking in a part of a text; ``path`` is where it stands."""
         raw = msgspec.json.encode(part)
-        if not any(word in raw for word in (*_WORDS, *_REFS)):
+        if not any(word in raw for word in (*_WORDS, _REF)):
             return
         plain = msgspec.json.decode(raw)
         mounted = {mount.get("name") for mount in _mounts(plain)}

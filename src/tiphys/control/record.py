@@ -35,6 +35,9 @@ from tiphys.wire.node import encode_node
 T = TypeVar("T")
 RETRY_SECONDS = 0.5
 MOST_METRICS = 10_000
+_ROOM = b" " * 160
+"""For what its end adds to a node, so that its row keeps its length: a row that grows has SQLite
+split the page that is full of its neighbours, and write three pages more."""
 _encode = msgspec.json.Encoder().encode
 _decode_outputs = msgspec.json.Decoder(model.Outputs).decode
 
@@ -273,6 +276,7 @@ def progress_of(run: Run) -> str:
 
 def node_row(uid: str, node: Node) -> NodeRow:
     """Write a node as a row."""
+    body = encode_node(node)
     return NodeRow(
         uid=uid,
         id=node.id,
@@ -280,7 +284,7 @@ def node_row(uid: str, node: Node) -> NodeRow:
         phase=str(node.phase),
         type=str(node.type),
         name=node.name,
-        body=encode_node(node),
+        body=body if node.ended else body + _ROOM,
     )
 
 
@@ -292,6 +296,9 @@ def row_of(
     source: str = "",
 ) -> WorkflowRow:
     """Write a run that is new as a row."""
+    spec = _encode(run.spec)
+    if run.spec is manifest.spec:  # Most are, and some are large: to write it twice takes time.
+        manifest = msgspec.structs.replace(manifest, spec=msgspec.Raw(spec))
     return WorkflowRow(
         uid=run.uid,
         name=run.name,
@@ -303,7 +310,7 @@ def row_of(
         annotations=dict(run.annotations),
         suspended=run.suspended,
         manifest=_encode(manifest),
-        spec=_encode(run.spec),
+        spec=spec,
         library=library,
         source=source,
     )

@@ -178,9 +178,16 @@ def _has(run: Run, frame: DagFrame, task: str, result: str) -> bool:
 
 
 def _expanded(run: Run, frame: DagFrame, state: TaskState) -> list[model.DAGTask]:
+    if frame.prepared.plain and _is_settled(state.task):
+        return [state.task]
     scope = _scope(run, frame, state)
     task = resolve_step(state.task, scope, _absent(frame))
     return list(expand_loop(task, scope)) if expands(task) else [task]
+
+
+def _is_settled(task: model.DAGTask) -> bool:
+    """Whether there is nothing to resolve in a task without tags."""
+    return not (task.when or task.arguments.artifacts or expands(task))
 
 
 def _absent(frame: DagFrame) -> Callable[[str], bool]:

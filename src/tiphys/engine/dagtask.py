@@ -63,13 +63,16 @@ def rules_of(dag: model.DAGTemplate) -> dict[str, Rule]:
     """Read what each task depends on; those that need the same have one tuple in common."""
     known: dict[tuple[str, ...], Rule] = {}
     rules: dict[str, Rule] = {}
+    last, rule = None, None
     for task in dag.tasks:
         if task.depends:
             rules[task.name] = _rule_of(task)
             continue
-        rule = known.get(task.dependencies)
-        if rule is None:
-            rule = known[task.dependencies] = _rule_of(task)
+        # Most of those that need the same stand together: to compare is less than to look up.
+        if rule is None or task.dependencies != last:
+            last, rule = task.dependencies, known.get(task.dependencies)
+            if rule is None:
+                rule = known[last] = _rule_of(task)
         rules[task.name] = rule
     return rules
 
@@ -100,7 +103,8 @@ def needed(
 ) -> dict[str, TaskState]:
     """Give the tasks that the targets need, each after what it depends on."""
     found: dict[str, TaskState] = {}
-    joins: dict[tuple[str, ...], Join] = {}
+    joins: dict[int, Join] = {}
+    """By the tuple itself: those that need the same have one in common."""
     seen: set[int] = set()
     todo = [(name, False) for name in reversed(tuple(targets))]
     while todo:
@@ -112,13 +116,13 @@ def needed(
         needs, rule = rules[name]
         if expanded:
             task = tasks[name]
-            join = joins.get(needs)
+            join = joins.get(id(needs))
             if join is None or task.ready is not None:  # With probes it may start before others.
                 join = Join(len(needs))
                 for need in needs:
                     found[need].feeds.append(join)
                 if task.ready is None:
-                    joins[needs] = join
+                    joins[id(needs)] = join
             found[name] = state = TaskState(task, needs, rule, join, len(found))
             join.tasks.append(state)
             continue

@@ -101,7 +101,7 @@ class PodAttempt:
             runs += [ContainerRun(name, (), {}) for name in self.mains]
         runs += [ContainerRun(each.name, (), {}, "sidecar") for each in self.template.sidecars]
         attempt = Attempt(self.task.id, str(self.folder), tuple(runs))
-        return Plan(self.task, self.folder, attempt)
+        return Plan(self.task, attempt)
 
     def look(self) -> list[Step]:
         """Say what is to be done, as things stand."""

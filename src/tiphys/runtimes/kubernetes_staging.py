@@ -82,7 +82,7 @@ def _result(path: Path) -> str:
 
 def clear(folder: Path) -> None:
     """Leave only the logs of an attempt."""
-    tidy(folder)
+    tidy(str(folder))
     for name in (PACKED_INPUTS, PACKED_OUTPUTS):
         (folder / name).unlink(missing_ok=True)
     for path in (folder / OUTPUTS).glob("*"):

@@ -84,7 +84,7 @@ class LocalRuntime:
         """Attempts of an earlier server that the executor has not told of yet."""
         self._ending: dict[AttemptId, Plan] = {}
         """Attempts that have ended and still have files in the host's own tree."""
-        self._untidy: dict[AttemptId, Path] = {}
+        self._untidy: dict[AttemptId, str] = {}
         self._stopping: dict[AttemptId, float] = {}
         self._sink: Sink = lambda events: None
         self._jobs: set[asyncio.Task[None]] = set()
@@ -344,11 +344,11 @@ class LocalRuntime:
             self._ending[event.id] = plan
         if self._engine is not None and plan.attempt.isolation in ENGINES:
             self._kept[event.id] = plan
-            self._untidy[event.id] = plan.folder
+            self._untidy[event.id] = plan.attempt.folder
             self._spawn(self._settle(plan, event, self._engine))
             return []
         if plan.attempt.isolation == "process" or _leaves_files(plan):
-            self._untidy[event.id] = plan.folder
+            self._untidy[event.id] = plan.attempt.folder
         return self._conclude(plan, event)
 
     async def _settle(self, plan: Plan, event: protocol.Ended, engine: Engine) -> None:
@@ -392,7 +392,7 @@ class LocalRuntime:
             with suppress(TiphysError, OSError):
                 await self._in_thread(partial(self._engine.remove, plan.attempt))
 
-    async def _tidy(self, folders: Sequence[Path]) -> None:
+    async def _tidy(self, folders: Sequence[str]) -> None:
         for folder in folders:
             with suppress(OSError):
                 await self._in_thread(partial(tidy, folder))

@@ -111,19 +111,21 @@ def _drop_mounts(plan: Plan, missing: set[str]) -> None:
     plan.attempt = msgspec.structs.replace(plan.attempt, containers=runs)
 
 
-def is_tidy(folder: Path) -> bool:
+def is_tidy(folder: str) -> bool:
     """Tell whether there is at most what ``tidy`` leaves."""
+    if not os.access(folder, os.F_OK):  # Of most attempts there is no folder at all.
+        return True
     try:
         return UNTIDY.isdisjoint(os.listdir(folder))
     except FileNotFoundError:
         return True
 
 
-def tidy(folder: Path) -> None:
+def tidy(folder: str) -> None:
     """Remove everything of an attempt but its logs: inputs, volumes, secrets written as files."""
     for name in UNTIDY - {SCRIPT}:
-        remove_tree(str(folder / name))
-    (folder / SCRIPT).unlink(missing_ok=True)
+        remove_tree(f"{folder}/{name}")
+    Path(folder, SCRIPT).unlink(missing_ok=True)
 
 
 def read_result(folder: Path) -> str:

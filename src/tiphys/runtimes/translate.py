@@ -50,11 +50,15 @@ class Plan(msgspec.Struct):
     """One task made ready for the executor."""
 
     task: Task
-    folder: Path
     attempt: Attempt
     loads: list[Load] = msgspec.field(default_factory=list)
     archives: bool = False
     """Whether the logs are kept as artifacts."""
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of the attempt."""
+        return Path(self.attempt.folder)
 
     @property
     def main(self) -> ContainerRun | None:
@@ -102,7 +106,10 @@ class Translator:
 
     def folder_of(self, task: Task) -> Path:
         """Return the folder of an attempt."""
-        return Path(f"{self._attempts}/{task.workflow_uid}/{task.id}")
+        return Path(self._path_of(task))
+
+    def _path_of(self, task: Task) -> str:
+        return f"{self._attempts}/{task.workflow_uid}/{task.id}"
 
     @property
     def folder(self) -> Path:
@@ -112,12 +119,12 @@ class Translator:
     def translate(self, task: Task, isolation: str) -> Plan:
         """Return the plan of a task; its folder is made if something has to lie in it."""
         template = patch.apply(task.template, task.pod_spec_patch)
-        folder = self.folder_of(task)
+        folder = self._path_of(task)
         writer = _Writer(task, template, folder, isolation, self)
         runs = tuple(writer.run(member) for member in _members(template))
         attempt = Attempt(
             task.id,
-            str(folder),
+            folder,
             runs,
             isolation,
             _deadline(task, template),
@@ -126,7 +133,7 @@ class Translator:
             writer.progress(runs),
             self._config.log_cap,
         )
-        return Plan(task, folder, attempt, writer.loads)
+        return Plan(task, attempt, writer.loads)
 
     @property
     def config(self) -> LocalConfig:
@@ -148,11 +155,11 @@ class _Writer:
     """Writes the containers of one task."""
 
     def __init__(
-        self, task: Task, template: model.Template, folder: Path, isolation: str, home: Translator
+        self, task: Task, template: model.Template, folder: str, isolation: str, home: Translator
     ) -> None:
         self._task = task
         self._template = template
-        self._folder = folder
+        self._path = folder
         self._sandboxed = isolation != "process"
         self._engine = home.engine if isolation in ENGINES else None
         self._home = home
@@ -160,6 +167,10 @@ class _Writer:
         self._volumes = Volumes(task, folder, home.claims, home.config, self._environment)
         self.loads: list[Load] = []
         self._inputs = self._plan_inputs()
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self._path)  # Made when it is wanted: most tasks need none.
 
     def _plan_inputs(self) -> list[Mount]:
         mounts = []

@@ -28,7 +28,7 @@ class Volumes:
     """Makes the folders of one task's volumes, each at its first use."""
 
     def __init__(
-        self, task: Task, folder: Path, claims: Path, config: LocalConfig, environment: Environment
+        self, task: Task, folder: str, claims: Path, config: LocalConfig, environment: Environment
     ) -> None:
         self._task = task
         self._attempt = folder
@@ -60,7 +60,7 @@ class Volumes:
             return self._host_path(volume.host_path)
         if volume.persistent_volume_claim is not None:
             return self._claim(volume.persistent_volume_claim.claim_name)
-        path = self._attempt / "volumes" / _checked(volume.name)
+        path = Path(self._attempt, "volumes", _checked(volume.name))
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o777)
         write = self._writer(volume)

@@ -146,6 +146,8 @@ def merge_specs(
     spec: WorkflowSpec, template: WorkflowSpec | None, defaults: WorkflowSpec | None = None
 ) -> WorkflowSpec:
     """Lay a workflow's spec over its template's, and that over the defaults."""
+    if template is None and defaults is None:
+        return spec
     merged = spec
     for lower in (template, defaults):
         if lower is not None:

@@ -198,7 +198,11 @@ _FOURTH = ""
 """The tables stay as they are, but programs before this step do not know nodes with many parents as
 they are written since."""
 
-STEPS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
+_FIFTH = ""
+"""The tables stay as they are, but programs before this step do not know a spec that is kept with
+its manifest (`store.shared`)."""
+
+STEPS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 
 NAME_INDEX = """
 CREATE EXTENSION IF NOT EXISTS pg_trgm;

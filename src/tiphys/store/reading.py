@@ -25,6 +25,7 @@ from tiphys.store.row import (
     WorkflowSummary,
 )
 from tiphys.store.schema import SEQ_BITS
+from tiphys.store.shared import restored
 from tiphys.store.writing import bounds
 
 LATEST = "@latest"
@@ -49,10 +50,18 @@ def decode_row(columns: Sequence[str], values: Sequence[Any], kind: type[Some]) 
     fields["suspended"] = bool(fields["suspended"])
     if not problems:
         try:
-            return msgspec.convert(fields, kind)
+            row = msgspec.convert(fields, kind)
         except msgspec.ValidationError:
             pass
+        else:
+            return _whole(row)
     return _salvage(fields, kind, problems)
+
+
+def _whole(row: Some) -> Some:
+    if isinstance(row, WorkflowRow):
+        row.spec = restored(row.manifest, row.spec)
+    return row
 
 
 def _salvage(fields: dict[str, Any], kind: type[Some], problems: list[str]) -> Some:
@@ -66,7 +75,7 @@ def _salvage(fields: dict[str, Any], kind: type[Some], problems: list[str]) -> S
         except msgspec.ValidationError as error:
             problems.append(f"{field.name}: {error}")
     sound["quarantine"] = "the stored row is damaged: " + "; ".join(problems)
-    return kind(**sound)
+    return _whole(kind(**sound))
 
 
 def list_workflows(

@@ -55,6 +55,7 @@ class WorkflowHeader(msgspec.Struct, kw_only=True):
 
     ``None`` leaves priority, queue, labels, annotations, quarantine and the documents as they are.
     Times are always written: a retried workflow is unfinished again. Outputs of ``b""`` clear them.
+    A manifest is given together with its spec.
     """
 
     uid: str

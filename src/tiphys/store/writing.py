@@ -15,6 +15,7 @@ from tiphys.store import query
 from tiphys.store.link import Link
 from tiphys.store.row import Batch, EventRow, NodeRow, WorkflowHeader, WorkflowRow
 from tiphys.store.schema import SEQ_BITS
+from tiphys.store.shared import shortened
 
 SWEEP_SIZE = 4000
 """How many rows of deleted workflows one transaction removes: a few milliseconds' worth."""
@@ -107,7 +108,10 @@ def _insert_workflows(connection: Link, rows: list[WorkflowRow], numbers: Number
         numbers.learn(row.uid, number)
     connection.executemany(
         query.INSERT_DOCUMENTS,
-        [(number, row.manifest, row.spec, row.library, row.outputs) for number, row in numbered],
+        [
+            (n, row.manifest, shortened(row.manifest, row.spec), row.library, row.outputs)
+            for n, row in numbered
+        ],
     )
     connection.executemany(
         query.INSERT_LABEL,
@@ -147,7 +151,7 @@ def _update_headers(connection: Link, headers: list[WorkflowHeader], numbers: Nu
     connection.executemany(query.UPDATE_HEADER, [_header_values(n, h) for n, h in known])
     connection.executemany(query.UPDATE_INDEXED, [_indexed_values(n, h) for n, h in known])
     documents = [
-        (h.manifest, h.spec, h.outputs, h.outputs, n)
+        (h.manifest, _spec_of(h), h.outputs, h.outputs, n)
         for n, h in known
         if not (h.outputs is None and h.spec is None and h.manifest is None)
     ]
@@ -156,6 +160,14 @@ def _update_headers(connection: Link, headers: list[WorkflowHeader], numbers: Nu
     for number, header in known:
         if header.labels is not None:
             _relabel(connection, number, header.labels)
+
+
+def _spec_of(header: WorkflowHeader) -> bytes | None:
+    if header.manifest is None:
+        return header.spec
+    if header.spec is None:
+        raise StoreError("a manifest changes together with its spec")
+    return shortened(header.manifest, header.spec)
 
 
 def _header_values(number: int, h: WorkflowHeader) -> tuple[object, ...]:

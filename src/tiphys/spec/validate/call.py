@@ -28,14 +28,17 @@ def check_call(call: Call, path: Path, context: Context) -> Template | None:
     return template
 
 
+def is_bare(call: Call) -> bool:
+    """Tell whether a call says no more than a template's name."""
+    arguments = call.arguments
+    more = arguments.parameters or arguments.artifacts or call.when or call.on_exit or call.hooks
+    return not (more or call.template_ref or call.inline)
+
+
 def _target(call: Call, path: Path, context: Context) -> Template | None:
-    ways = {
-        "template": bool(call.template),
-        "templateRef": call.template_ref is not None,
-        "inline": call.inline is not None,
-    }
-    if sum(ways.values()) != 1:
-        problem = "only one of" if any(ways.values()) else "one of"
+    ways = bool(call.template) + (call.template_ref is not None) + (call.inline is not None)
+    if ways != 1:
+        problem = "only one of" if ways else "one of"
         context.report.add(path, f"{problem} template, templateRef and inline must be given")
     if call.template_ref is not None:
         return context.referred_template(call.template_ref, (*path, "templateRef"))

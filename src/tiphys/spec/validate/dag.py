@@ -12,7 +12,13 @@ from typing import cast
 import msgspec
 
 from tiphys.spec.model import DAGTask, Template
-from tiphys.spec.validate.call import add_outputs, check_call, inline_scope
+from tiphys.spec.validate.call import (
+    add_outputs,
+    check_call,
+    inline_scope,
+    is_bare,
+    output_names,
+)
 from tiphys.spec.validate.context import Context
 from tiphys.spec.validate.language import ITEM_RESULTS, depends_references
 from tiphys.spec.validate.loop import check_loop, is_loop
@@ -77,13 +83,12 @@ def _graph(tasks: Sequence[DAGTask], path: Path, context: Context) -> Graph:
     graph = Graph(tasks)
     for index, task in enumerate(tasks):
         graph.place.setdefault(task.name, index)
-    joins: dict[tuple[str, ...], list[int]] = {}  # In a wide join many need the same.
+    last, needs = None, []  # In a wide join many tasks, one behind the other, need the same.
     for index, task in enumerate(tasks):
-        needs = None if task.depends else joins.get(task.dependencies)
-        if needs is None:
+        if task.depends or task.dependencies != last:
             needs = _needs(graph, index, (*path, "tasks", index), context)
-            if not task.depends and len(needs) == len(task.dependencies):
-                joins[task.dependencies] = needs
+            is_whole = not task.depends and len(needs) == len(task.dependencies)
+            last = task.dependencies if is_whole else None
         graph.needs.append(needs)
     _find_ancestors(graph, path, context)
     return graph
@@ -150,16 +155,17 @@ def _find_ancestors(graph: Graph, path: Path, context: Context) -> None:
 def _found_as_written(graph: Graph) -> bool:
     """Fill in all ancestors where each task stands behind those that it needs, as most do."""
     graph.ancestors = []
-    known: dict[tuple[int, ...], int] = {}
+    known: dict[int, int] = {}  # By the list, as those of a wide join are one list.
     for index, needs in enumerate(graph.needs):
-        same = tuple(needs)
-        if same not in known:
-            if max(same, default=-1) >= index:
+        found = known.get(id(needs))
+        if found is None:
+            if max(needs, default=-1) >= index:
                 return False
-            known[same] = 0
-            for need in same:
-                known[same] |= graph.ancestors[need] | 1 << need
-        graph.ancestors.append(known[same])
+            found = 0
+            for need in needs:
+                found |= graph.ancestors[need] | 1 << need
+            known[id(needs)] = found
+        graph.ancestors.append(found)
     return True
 
 
@@ -186,9 +192,19 @@ def _check_target(
 
 
 def _check_tasks(graph: Graph, path: Path, scope: Scope, context: Context) -> None:
+    problems = context.report.problems
+    alike: dict[str, list[str]] = {}
+    """What is known of tasks that only name a template: of thousands most name the same few."""
     for index, task in enumerate(graph.tasks):
-        target = check_call(task, (*path, "tasks", index), context)
-        add_outputs(scope, f"tasks.{task.name}", target)
+        bare, before = is_bare(task), len(problems)
+        names = alike.get(task.template) if bare else None
+        if names is None:
+            target = check_call(task, (*path, "tasks", index), context)
+            add_outputs(scope, f"tasks.{task.name}", target)
+            if bare and target is not None and len(problems) == before:
+                alike[task.template] = output_names(target)
+        else:
+            scope.names.update([f"tasks.{task.name}.{name}" for name in names])
     tagged = holds_tag(graph.tasks)  # Of all at once: there may be thousands.
     for index, task in enumerate(graph.tasks):
         if tagged or is_loop(task):
