@@ -27,7 +27,6 @@ from tiphys.errors import ConflictError, NotFoundError
 from tiphys.spec import model
 from tiphys.store import EventRow, ObjectRow, Store, WorkflowRow
 from tiphys.store.row import FINISHED
-from tiphys.wire.argo import GC_ERROR
 from tiphys.wire.node import decode_node
 
 if TYPE_CHECKING:
@@ -240,6 +239,8 @@ class Garbage:
         if more:
             told.append(f"and {more} more")
         text = f"artifacts could not be deleted: {'; '.join(told)}"[:_MOST_TEXT]
+        from tiphys.wire.argo import GC_ERROR  # noqa: PLC0415 - seldom, and large
+
         if work.row.annotations.get(GC_ERROR) == text:
             return text  # Whoever tries again and again need not be told each time.
         self._ledger.annotate(work.row, {GC_ERROR: text})

@@ -16,14 +16,12 @@ from pathlib import Path
 import msgspec
 
 from tiphys.config import Config
-from tiphys.control.door import Caller, Door, knock
+from tiphys.control.door import Caller, Door, Handler, knock
 from tiphys.control.follow import follow
 from tiphys.control.host import Host, hosting
 from tiphys.control.lack import Stock, lacks
 from tiphys.control.order import Order
 from tiphys.control.queue_check import queue_problems
-from tiphys.control.server import Desk, pack_files
-from tiphys.control.service import Service
 from tiphys.control.standstill import tell_standstill
 from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
@@ -101,7 +99,7 @@ def _check(order: Order, host: Host, watcher: Watcher) -> None:
 async def _host(host: Host, runs: Sequence[Run], watcher: _Own) -> list[Finished]:
     told = tell_standstill(host.control, runs, lambda: watcher.changed, watcher.note)
     standstill = asyncio.create_task(told)
-    door = Door(host.data, Desk(host, Service(host)).handlers())
+    door = Door(host.data, _Answers(host))
     host.start()
     await door.open()
     try:
@@ -120,8 +118,26 @@ async def _host(host: Host, runs: Sequence[Run], watcher: _Own) -> list[Finished
     ]
 
 
+class _Answers(dict[str, Handler]):
+    """What is answered at the door; loaded with the first question, as most runs hear none."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__()
+        self._host = host
+
+    def __missing__(self, question: str) -> Handler:
+        from tiphys.control.server import Desk  # noqa: PLC0415
+        from tiphys.control.service import Service  # noqa: PLC0415
+
+        found = Desk(self._host, Service(self._host)).handlers()
+        self.update(found)
+        return found[question]
+
+
 async def _run_there(order: Order, caller: Caller, watcher: Watcher) -> list[Finished]:
     """Hand the workflows to the process that is at work here already, and follow them."""
+    from tiphys.control.server import pack_files  # noqa: PLC0415 - most runs are alone
+
     data = order.options.data
     watcher.note("another tiphys is at work in this data directory: it runs this as well")
     arguments = {
