@@ -28,8 +28,9 @@ View = tuple[int, Sequence[Opening]]
 """The namespace of a sandbox, and the folders that are opened in it for this container."""
 NO_VIEW: View = (-1, ())
 _UMASK = 0o022
-_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
-"""What Python ignores, and tasks do not."""
+_SIGNALS = signal.valid_signals()
+"""Tasks begin with each of them as it is by default, whatever Python or whoever started us ignores.
+Of one that is not named posix_spawn asks first how it is."""
 
 
 class SpawnError(Exception):
@@ -117,7 +118,7 @@ def _spawn_here(
                 (os.POSIX_SPAWN_DUP2, pipes[1], 2),
             ],
             setsid=True,
-            setsigdef=_IGNORED,
+            setsigdef=_SIGNALS,
         )
     finally:
         os.umask(before)
