@@ -27,10 +27,8 @@ def peers() -> Iterator[Peer]:
             sizes=RUN,
             find=_find,
             command=_command(isolation),
-            note="`isolation: process`, no sandbox; workflows as JSON, in YAML a start takes some"
-            " 10 ms more"
-            if isolation == "process"
-            else "the default",
+            note=("`isolation: process`, no sandbox" if isolation == "process" else "the default")
+            + "; workflows as JSON, in YAML a start takes some 10 ms more",
         )
     yield Peer(
         name="Tiphys, engine alone",

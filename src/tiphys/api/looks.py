@@ -116,8 +116,14 @@ def compare(context: Context, who: Who, a: str, b: str) -> Response:
 
 
 def _spec_diff(one: WorkflowRow, other: WorkflowRow) -> list[str]:
-    a, b = (_as_yaml(msgspec.json.decode(row.spec)).splitlines() for row in (one, other))
+    a, b = (_as_yaml(_plain_spec(row)).splitlines() for row in (one, other))
     return list(difflib.unified_diff(a, b, one.name, other.name, lineterm="", n=2))[:10_000]
+
+
+def _plain_spec(row: WorkflowRow) -> dict[str, Any]:
+    """Give what a spec says: some are stored with fields that are there, and empty."""
+    spec = msgspec.json.decode(row.spec, type=dict[str, Any])
+    return {name: value for name, value in spec.items() if value not in ({}, [])}
 
 
 def _parameter_diff(one: WorkflowRow, other: WorkflowRow) -> list[dict[str, Any]]:

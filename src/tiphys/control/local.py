@@ -22,6 +22,7 @@ from tiphys.control.host import Host, hosting
 from tiphys.control.lack import Stock, lacks
 from tiphys.control.order import Order
 from tiphys.control.queue_check import queue_problems
+from tiphys.control.service import Service
 from tiphys.control.standstill import tell_standstill
 from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
@@ -127,7 +128,6 @@ class _Answers(dict[str, Handler]):
 
     def __missing__(self, question: str) -> Handler:
         from tiphys.control.server import Desk  # noqa: PLC0415
-        from tiphys.control.service import Service  # noqa: PLC0415
 
         found = Desk(self._host, Service(self._host)).handlers()
         self.update(found)

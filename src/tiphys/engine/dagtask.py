@@ -62,17 +62,20 @@ class Join(msgspec.Struct, eq=False):
 def rules_of(dag: model.DAGTemplate) -> dict[str, Rule]:
     """Read what each task depends on; those that need the same have one tuple in common."""
     known: dict[tuple[str, ...], Rule] = {}
+    needed: dict[tuple[str, ...], tuple[str, ...]] = {}
     rules: dict[str, Rule] = {}
     last, rule = None, None
     for task in dag.tasks:
         if task.depends:
-            rules[task.name] = _rule_of(task)
+            needs, condition = _rule_of(task)
+            rules[task.name] = needed.setdefault(needs, needs), condition
             continue
         # Most of those that need the same stand together: to compare is less than to look up.
         if rule is None or task.dependencies != last:
             last, rule = task.dependencies, known.get(task.dependencies)
             if rule is None:
-                rule = known[last] = _rule_of(task)
+                needs, _ = _rule_of(task)
+                rule = known[last] = needed.setdefault(needs, needs), None
         rules[task.name] = rule
     return rules
 

@@ -16,7 +16,7 @@ def ranks(parents: Mapping[str, Sequence[str]], seconds: Mapping[str, float]) ->
     joins = _joins(parents)
     rest: dict[str, float] = dict.fromkeys(parents, 0.0)
     waiting: dict[str, int] = dict.fromkeys(parents, 0)
-    for join in joins.values():
+    for join in dict.fromkeys(joins.values()):
         for parent in join.parents:
             waiting[parent] += 1
     found: dict[str, float] = {}
@@ -40,7 +40,7 @@ def ranks(parents: Mapping[str, Sequence[str]], seconds: Mapping[str, float]) ->
 
 
 class _Join:
-    """Tasks with one sequence of parents in common: in a wide layer that is every one of them."""
+    """Tasks that wait for the same: in a wide layer that is every one of them."""
 
     __slots__ = ("left", "longest", "parents")
 
@@ -51,14 +51,19 @@ class _Join:
 
 
 def _joins(parents: Mapping[str, Sequence[str]]) -> dict[int, _Join]:
-    """Find the joins, by the sequence itself: to look 100 names up 100 times takes its time."""
+    """Find the joins, by the very sequences of ``parents``: many tasks may have one in common, and
+    to look up a hundred names for each of a hundred tasks takes its time."""
     joins: dict[int, _Join] = {}
+    alike: dict[tuple[str, ...], _Join] = {}
     for before in parents.values():
         join = joins.get(id(before))
         if join is None:
-            join = joins[id(before)] = _Join(
-                dict.fromkeys(name for name in before if name in parents)
-            )
+            names = tuple(before)
+            join = alike.get(names)
+            if join is None:
+                join = _Join(dict.fromkeys(name for name in names if name in parents))
+                alike[names] = join
+            joins[id(before)] = join
         join.left += 1
     return joins
 

@@ -3,7 +3,8 @@ anything grows.
 
 PyYAML's own composer is not used: it recurses in C (100,000 nested brackets end the process), keeps
 the last of duplicate keys silently and follows merge keys and aliases until memory is gone. Loaded
-only for what is not plain JSON (`spec.plain`): PyYAML takes as long to load as the whole model.
+when it is needed: plain JSON in ASCII (`spec.plain`) does without, and PyYAML takes as long to load
+as the whole model.
 """
 
 from __future__ import annotations

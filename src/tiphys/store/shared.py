@@ -7,6 +7,9 @@ workflow is written, synced and copied once. The store still looks into neither.
 
 from __future__ import annotations
 
+_DIGITS = 12
+"""More no length has; what looks like one is damage."""
+
 
 def shortened(manifest: bytes, spec: bytes) -> bytes:
     """Give what is kept of a spec beside its manifest."""
@@ -16,4 +19,5 @@ def shortened(manifest: bytes, spec: bytes) -> bytes:
 
 def restored(manifest: bytes, kept: bytes) -> bytes:
     """Give the spec."""
-    return manifest[-1 - int(kept) : -1] if kept.isdigit() else kept
+    is_length = kept.isdigit() and len(kept) <= _DIGITS
+    return manifest[-1 - int(kept) : -1] if is_length else kept

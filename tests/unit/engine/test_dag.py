@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tiphys.engine.dagtask import rules_of
 from tiphys.engine.node import NodeType, Phase
+from tiphys.spec import model
 from tiphys.testing.flow import ERROR, FAIL, cast, finished, flow
 from tiphys.testing.harness import Harness, Outcome
 
@@ -301,3 +303,23 @@ def test_a_steps_template_is_a_task_like_any_other() -> None:
 
     assert harness.run.children[harness.node("wf.a[0].x").id] == [harness.node("wf.b").id]
     assert harness.run.phase == "Succeeded"
+
+
+def test_tasks_that_need_the_same_have_one_tuple_in_common_however_they_say_it() -> None:
+    tasks = (
+        model.DAGTask(name="a", template="t"),
+        model.DAGTask(name="b", template="t"),
+        model.DAGTask(name="c", template="t", depends="a && b"),
+        model.DAGTask(name="d", template="t", depends="a && b"),
+        model.DAGTask(name="e", template="t", depends="a.Succeeded && b.Failed"),
+    )
+    old = tuple(
+        model.DAGTask(name=name, template="t", dependencies=("a", "b")) for name in ("f", "g")
+    )
+
+    rules = rules_of(model.DAGTemplate(tasks=(*tasks, *old)))
+
+    needs = [rules[name][0] for name in "cdefg"]
+    assert needs == [("a", "b")] * 5
+    assert len({id(each) for each in needs}) == 1
+    assert [rules[name][1] is None for name in "cdefg"] == [True, True, False, True, True]

@@ -20,6 +20,19 @@ def test_a_rank_is_the_longest_way_to_the_end() -> None:
     assert critical_path(DIAMOND, SECONDS) == 7.0
 
 
+def test_ranks_are_the_same_whether_tasks_share_their_list_of_parents_or_have_equal_ones() -> None:
+    shared = ("a", "b")
+    own = [list(shared) for _ in range(2)]
+    seconds = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "e": 5.0}
+
+    found = [
+        ranks({"a": (), "b": (), "c": one, "d": other, "e": ("c", "d")}, seconds)
+        for one, other in ((shared, shared), own)
+    ]
+
+    assert found == [{"a": 10.0, "b": 11.0, "c": 8.0, "d": 9.0, "e": 5.0}] * 2
+
+
 def test_tasks_in_a_circle_have_no_rank() -> None:
     with pytest.raises(InvalidInputError, match="circle"):
         ranks({"a": ("b",), "b": ("a",)}, {})
