@@ -20,7 +20,7 @@ _TABLES = ("workflows", "documents", "labels", "nodes", "events", "memos", "obje
 def _make(version: int, url: str) -> None:
     """Make the tables of a version and fill them with what the dump of SQLite holds."""
     source = sqlite3.connect(":memory:")
-    source.executescript(dump_of(version))
+    source.executescript(dump_of(version)[1])
     with psycopg.connect(url) as target:
         for step in STEPS[:version]:
             for statement in statements(step):

@@ -1,4 +1,8 @@
-"""Stores of every released version, as that version wrote them (``dumps/``)."""
+"""Stores of every released version, as that version wrote them (``dumps/``).
+
+A step that leaves the tables as they are needs no dump of its own: the one before it, with the
+later number, is such a store.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,26 @@ import sqlite3
 from pathlib import Path
 
 from tiphys.store import Store, WorkflowFilter
+from tiphys.store.schema import VERSION
 from tiphys.store.sqlite import NAME
 
 DUMPS = Path(__file__).with_name("dumps")
-VERSIONS = sorted(int(path.stem.rpartition("-")[2]) for path in DUMPS.glob("sqlite-*.sql"))
+VERSIONS = list(range(1, VERSION))
+_DUMPED = [int(path.stem.rpartition("-")[2]) for path in DUMPS.glob("sqlite-*.sql")]
 
 
-def dump_of(version: int) -> str:
-    """Give the statements that make a store of a version."""
-    return (DUMPS / f"sqlite-{version}.sql").read_text()
+def dump_of(version: int) -> tuple[int, str]:
+    """Give the latest dump up to a version, and of which version it is."""
+    found = max(each for each in _DUMPED if each <= version)
+    return found, (DUMPS / f"sqlite-{found}.sql").read_text()
 
 
 def restore(version: int, folder: Path) -> None:
     """Make a store of a version in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(folder / NAME)
-    connection.executescript(dump_of(version))
+    connection.executescript(dump_of(version)[1])
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
 
 
