@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tiphys.core.duration import parse_age
+from tiphys.core.name import is_dns1123_label
 from tiphys.core.quantity import bytes_of, cpu_millis
 from tiphys.errors import ConfigError, InvalidInputError, Problem, SpecError
 from tiphys.folders import home, xdg
@@ -306,6 +307,7 @@ def _checked(value: Any, source: str, document: yaml.Document | None) -> dict[st
     clean = walk.Walk(report).walk(struct(Config), value, ())
     if not report.problems:
         _check_rules(clean, report)
+        _check_sense(clean, report)
         _check_oidc(clean.get("oidc", {}), report)
         _check_store(clean, report)
         _check_artifacts(clean, report)
@@ -341,6 +343,20 @@ def _check_rules(value: Mapping[str, Any], report: Report) -> None:
         else:
             if too_small:
                 report.add(path, f"{text} is too little to run anything")
+
+
+def _check_sense(value: Mapping[str, Any], report: Report) -> None:
+    """Refuse what has the right type and still means nothing."""
+    own = ("graceSeconds", "lingerSeconds", "maxProcesses")
+    numbers: dict[tuple[str, ...], float] = {(key,): value.get(key, 0) for key in own}
+    numbers[("oidc", "sessionHours")] = value.get("oidc", {}).get("sessionHours", 0)
+    for path, number in numbers.items():
+        if number < 0:
+            report.add(path, f"{number} is less than nothing")
+    namespace = value.get("namespace") or DEFAULT_NAMESPACE
+    if not is_dns1123_label(namespace):
+        hint = "use small letters, digits and '-', 63 at most"
+        report.add(("namespace",), f"{namespace[:80]!r} names no namespace", hint=hint)
 
 
 def _check_store(value: Mapping[str, Any], report: Report) -> None:

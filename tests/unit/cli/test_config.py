@@ -114,6 +114,27 @@ def test_a_bad_variable_is_refused(variable: str, value: str, tmp_path: Path) ->
         load_config({variable: value}, cwd=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("graceSeconds: -1", "graceSeconds: -1 is less than nothing"),
+        ("lingerSeconds: -0.5", "lingerSeconds: -0.5 is less than nothing"),
+        ("maxProcesses: -3", "maxProcesses: -3 is less than nothing"),
+        ("namespace: Team_A", "namespace: 'Team_A' names no namespace"),
+    ],
+)
+def test_a_setting_without_sense_is_refused_with_its_place(
+    line: str, problem: str, tmp_path: Path
+) -> None:
+    (tmp_path / "tiphys.yaml").write_text(f"isolation: process\n{line}\n")
+
+    with pytest.raises(ConfigError) as caught:
+        load_config({"HOME": str(tmp_path)}, cwd=tmp_path)
+
+    assert f"tiphys.yaml:2:{line.index(':') + 3}" in str(caught.value)
+    assert problem in str(caught.value)
+
+
 def test_the_artifact_part_is_argos(tmp_path: Path) -> None:
     text = "artifactRepository: {s3: {bucket: b}}\negress: {allow: ['*']}\n"
     text += "artifacts: {durable: false}\n"
