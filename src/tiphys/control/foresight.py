@@ -53,6 +53,11 @@ class Foresight:
         self._parts: dict[tuple[str, str], _Part] = {}
         self._after: dict[str, float] = {}
         """Seconds from the end of a steps or DAG node to the end of the run, by its id."""
+        self._known: dict[str, _Part] = {}
+        """What is expected of a steps or DAG node, by its id: each of its children asks."""
+        self.names: dict[tuple[model.TemplateRef | None, str, str], tuple[str, str]] = {}
+        """Under which names durations of a template are kept, by how nodes refer to it
+        (``placing.names_of``)."""
         entry = model.WorkflowStep(name="", template=run.spec.entrypoint)
         self._whole = self._called(run.templates.local, entry)
         last = model.WorkflowStep(name="", template=run.spec.on_exit)
@@ -82,7 +87,11 @@ class Foresight:
         return known
 
     def _part_of(self, node: Node) -> _Part:
-        return self._called(self._run.templates.local, _holder(node))
+        known = self._known.get(node.id)
+        if known is None:
+            known = self._called(self._run.templates.local, _holder(node))
+            self._known[node.id] = known
+        return known
 
     # -- templates ---------------------------------------------------------------------------
 
@@ -190,8 +199,8 @@ def _place(node: Node, boundary: Node) -> str:
     """The task or step of ``boundary`` that ``node`` came from."""
     rest = node.name[len(boundary.name) :]
     name = rest if rest.startswith("[") else rest.removeprefix(".")
-    if not name.endswith(")"):
-        return name
-    while (shorter := _LOOP_OR_TRY.sub("", name)) != name and node.type is not NodeType.SKIPPED:
+    while name.endswith(")") and node.type is not NodeType.SKIPPED:
+        if (shorter := _LOOP_OR_TRY.sub("", name)) == name:
+            break
         name = shorter
     return name

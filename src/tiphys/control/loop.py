@@ -314,10 +314,10 @@ class Control:
     def _translate(self, result: RuntimeEvent) -> None:
         """Turn news of a task into an event of its run."""
         self._unheard.hear(result.id)
-        if isinstance(result, TaskWaits | GangChanged):
+        if isinstance(result, (TaskWaits, GangChanged)):
             self._note_wait(result)
             return
-        if isinstance(result, TaskStarted | TaskEnded):
+        if isinstance(result, (TaskStarted, TaskEnded)):
             self._waits.forget(result.id)
         attempt = self._attempts.get(result.id)
         if attempt is None:

@@ -13,7 +13,7 @@ from tiphys.control.foresight import Foresight, text_key
 from tiphys.control.task import attempt_id, has_queue_there, layer_of, requests_of, scheduler_of
 from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
-from tiphys.engine.node import Node, NodeType
+from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.engine.run import Run
 from tiphys.ports import CRON_LABEL, LOCAL
 from tiphys.scheduling import Gang, Resources
@@ -81,7 +81,7 @@ def facts_of(
         layer=layer_of(run, node),
         role=template.name if command.gang is None else command.gang.role,
         gang=_gang(command.gang),
-        expected_seconds=None if memory is None else expected_of(run, node, memory),
+        expected_seconds=None if memory is None else expected_of(run, node, memory, foresight),
         rank=0.0 if foresight is None else foresight.rank(node),
         queue=_own_queue(template.metadata) if _uses_own_queues(run) else "",
         priority=_own_priority(run, template),
@@ -163,10 +163,25 @@ def estimate_key(run: Run, node: Node) -> str:
     return key_of(node.template_name, owner, run.namespace)
 
 
-def expected_of(run: Run, node: Node, memory: Memory) -> float | None:
+def names_of(run: Run, node: Node, foresight: Foresight | None) -> tuple[str, str]:
+    """The names under which durations of the node's template are kept: its own, and that of all
+    that say the same. Worked out once for all nodes of a template."""
+    if foresight is None:
+        return estimate_key(run, node), text_key(run, node)
+    key = (node.template_ref, node.template_scope, node.template_name)
+    known = foresight.names.get(key)
+    if known is None:
+        known = foresight.names[key] = names_of(run, node, None)
+    return known
+
+
+def expected_of(
+    run: Run, node: Node, memory: Memory, foresight: Foresight | None = None
+) -> float | None:
     """How long a node will take: as its template did, else as others that say the same did."""
-    own = memory.seconds(estimate_key(run, node))
-    return memory.seconds(text_key(run, node)) if own is None else own
+    name, same = names_of(run, node, foresight)
+    own = memory.seconds(name)
+    return memory.seconds(same) if own is None else own
 
 
 def family_of(workflow: model.Workflow) -> str:
@@ -180,11 +195,11 @@ def family_of(workflow: model.Workflow) -> str:
     return workflow.metadata.generate_name.rstrip("-") or workflow.metadata.name
 
 
-def observe_node(run: Run, node: Node, memory: Memory) -> None:
+def observe_node(run: Run, node: Node, memory: Memory, foresight: Foresight | None = None) -> None:
     """Learn from a node that has ended; cheap, and silent about those that tell nothing."""
     began, ended = node.ours.began_at, node.finished_at
-    if str(node.phase) == "Succeeded" and node.type is NodeType.POD and began and ended:
-        memory.observe(estimate_key(run, node), ended - began)
-        same = text_key(run, node)
+    if node.phase is Phase.SUCCEEDED and node.type is NodeType.POD and began and ended:
+        name, same = names_of(run, node, foresight)
+        memory.observe(name, ended - began)
         if same:
             memory.observe(same, ended - began)

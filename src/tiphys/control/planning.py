@@ -182,7 +182,7 @@ class Planning:
 
     def observe(self, run: Run, node: Node) -> None:
         """Learn from a node that has ended."""
-        observe_node(run, node, self.memory)
+        observe_node(run, node, self.memory, self._foreseen.get(run.uid))
 
     def learnt(self, now: float, *, last: bool = False) -> list[ObjectRow]:
         """Give what is to be put on record, now and then; ``last``: all that is left.

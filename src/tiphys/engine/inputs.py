@@ -46,6 +46,8 @@ def render_template(
     parameters = _parameters(run, call, prepared, values)
     template = prepared.template
     if prepared.plain:
+        if not parameters and not template.inputs.artifacts:
+            return template  # One for all nodes, which others may know it by.
         rendered = template
     else:
         known = _with_own_paths(template, values, run.globals)

@@ -328,19 +328,27 @@ def set_phase(run: Run, node: Node, phase: Phase, message: str | None = None) ->
             run.touch(node)
         return
     check_move(node, phase)
-    run.account(node, -1)
-    node.phase = phase
     if message is not None:
         node.message = message
-    if phase in FULFILLED:
-        node.finished_at = run.now
-        node.synchronization_status = None
-        if node.id in run.locked:
-            run.locked.discard(node.id)
-            run.emit(ReleaseLocks(holder=node.id))
-    run.account(node, +1)
+    if phase in ACTIVE and node.phase in ACTIVE:
+        node.phase = phase  # It counts as before, and leaves no room to anybody.
+    else:
+        run.account(node, -1)
+        node.phase = phase
+        if phase in FULFILLED:
+            _let_go(run, node)
+        run.account(node, +1)
     run.touch(node)
     run.notify(node)
+
+
+def _let_go(run: Run, node: Node) -> None:
+    """Note the end of a node; whoever waits for its locks may have them."""
+    node.finished_at = run.now
+    node.synchronization_status = None
+    if node.id in run.locked:
+        run.locked.discard(node.id)
+        run.emit(ReleaseLocks(holder=node.id))
 
 
 def refuse(run: Run, call: Call, message: str) -> NoReturn:

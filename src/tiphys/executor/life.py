@@ -124,13 +124,14 @@ class Life(msgspec.Struct):
 
     def _advance(self) -> list[Action]:
         inits = self.roles["init"]
-        if any(member.state == DONE and member.code != 0 for member in inits):
-            self._omit_waiting()
-        elif any(member.state in (RUNNING, RESTING) for member in inits):
-            return []
-        for member in inits:
-            if member.state == WAITING:
-                return [Launch(member.run.name)]
+        if inits:
+            if any(member.state == DONE and member.code != 0 for member in inits):
+                self._omit_waiting()
+            elif any(member.state in (RUNNING, RESTING) for member in inits):
+                return []
+            for member in inits:
+                if member.state == WAITING:
+                    return [Launch(member.run.name)]
         return self._launch_mains() or self._wind_down()
 
     def _omit_waiting(self) -> None:
@@ -142,7 +143,9 @@ class Life(msgspec.Struct):
 
     def _launch_mains(self) -> list[Action]:
         waiting = [member for member in self.roles["main"] if member.state == WAITING]
-        changed = bool(waiting)
+        if not waiting:
+            return []
+        changed = len(self.members) > 1
         while changed:
             # An omission may omit the next in line, so go round until nothing changes.
             changed = False
@@ -157,9 +160,9 @@ class Life(msgspec.Struct):
         ]
         if not ready:
             return []
-        if any(m.state in (RUNNING, RESTING, DONE) for m in self.roles["main"]):
-            return [*ready]
         sidecars = [m for m in self.roles["sidecar"] if m.state == WAITING]
+        if not sidecars or any(m.state in (RUNNING, RESTING, DONE) for m in self.roles["main"]):
+            return [*ready]
         return [*(Launch(member.run.name) for member in sidecars), *ready]
 
     def _dependency_failed(self, member: _Member) -> bool:

@@ -62,6 +62,8 @@ class Running(msgspec.Struct):
     life: Life
     runs: dict[str, ContainerRun]
     watch: Watch
+    halts: bool = False
+    """Whether its processes belong to a container engine."""
     group: Group | None = None
     pids: dict[str, int] = msgspec.field(default_factory=dict)
     sessions: set[int] = msgspec.field(default_factory=set)
@@ -79,11 +81,6 @@ class Running(msgspec.Struct):
     """Containers of an engine that are being ended."""
     cut_off: set[str] = msgspec.field(default_factory=set)
     """Containers of an engine whose client was killed: they may still run."""
-
-    @property
-    def halts(self) -> bool:
-        """Tell whether its processes belong to a container engine."""
-        return any(run.halt for run in self.runs.values())
 
 
 class Supervisor:
@@ -147,7 +144,7 @@ class Supervisor:
             self._journal.note(begun)
             life = Life.of(attempt.containers)
             runs = {run.name: run for run in attempt.containers}
-            running = Running(attempt, life, runs, Watch(attempt, self.relay))
+            running = Running(attempt, life, runs, Watch(attempt, self.relay), bool(halts))
             self._running[attempt.id] = running
             fresh.append(running)
         self._begin(fresh)

@@ -47,6 +47,7 @@ from tiphys.spec import model
 
 WORKERS = 4
 LOOPBACK = "127.0.0.1"
+_NO_OUTPUTS = model.Outputs()
 T = TypeVar("T")
 
 
@@ -239,7 +240,7 @@ class LocalRuntime:
         problem = ""
         try:
             await self._in_thread(partial(stage, plan, self._artifacts))
-            if _is_placed(plan):
+            if plan.placed:
                 await self._claim(plan)
         except (TiphysError, OSError) as error:
             problem = str(error)
@@ -277,7 +278,7 @@ class LocalRuntime:
         return plan is not None and not plan.task.template.daemon
 
     async def _release(self, plan: Plan) -> None:
-        if _is_placed(plan):
+        if plan.placed:
             await self._in_thread(partial(self._places.release, plan.task.id))
             self._ending.pop(plan.task.id, None)
             self._make_room()
@@ -340,7 +341,7 @@ class LocalRuntime:
 
     def _ended(self, plan: Plan, event: protocol.Ended) -> list[RuntimeEvent]:
         self._forget(plan)
-        if _is_placed(plan):
+        if plan.placed:
             self._ending[event.id] = plan
         if self._engine is not None and plan.attempt.isolation in ENGINES:
             self._kept[event.id] = plan
@@ -363,7 +364,7 @@ class LocalRuntime:
     def _conclude(self, plan: Plan, event: protocol.Ended) -> list[RuntimeEvent]:
         outputs, main_ran = _plain_outputs(plan, event)
         files = plan.collects and main_ran and event.reason not in ("lost", "deadline")
-        if files or _has_logs(plan, event) or _is_placed(plan):
+        if files or _has_logs(plan, event) or plan.placed:
             self._spawn(self._collect(plan, event, outputs, files=files))
             return []
         return [_end(plan, event, outputs, [])]
@@ -430,7 +431,7 @@ class LocalRuntime:
 
 
 def _has_work_before(plan: Plan) -> bool:
-    return bool(plan.loads) or _is_placed(plan)
+    return bool(plan.loads) or plan.placed
 
 
 def _leaves_files(plan: Plan) -> bool:
@@ -439,15 +440,12 @@ def _leaves_files(plan: Plan) -> bool:
 
 def _has_logs(plan: Plan, event: protocol.Ended) -> bool:
     """Tell whether there are logs to archive: a container that did work has begun."""
+    if not plan.archives:
+        return False
     roles = {run.name: run.role for run in plan.attempt.containers}
-    return plan.archives and any(
+    return any(
         roles.get(each.name) == "main" and each.code is not None for each in event.containers
     )
-
-
-def _is_placed(plan: Plan) -> bool:
-    """Tell whether the task's files lie in the host's own tree."""
-    return plan.attempt.isolation == "process" and any(r.mounts for r in plan.attempt.containers)
 
 
 def _plain_outputs(plan: Plan, event: protocol.Ended) -> tuple[model.Outputs, bool]:
@@ -472,7 +470,7 @@ def _end(
         at=event.at,
         phase=phase,
         message=message,
-        outputs=None if outputs == model.Outputs() else outputs,
+        outputs=None if outputs == _NO_OUTPUTS else outputs,
         containers=verdict.members(event, names),
         usage=Usage(cpu_seconds=event.cpu_seconds, memory_bytes=event.memory_bytes),
         lost=event.reason == "lost",

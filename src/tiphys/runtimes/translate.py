@@ -52,6 +52,8 @@ class Plan(msgspec.Struct):
     task: Task
     attempt: Attempt
     loads: list[Load] = msgspec.field(default_factory=list)
+    placed: bool = False
+    """Whether its files lie in the host's own tree: there is no sandbox to show them in."""
     archives: bool = False
     """Whether the logs are kept as artifacts."""
 
@@ -76,6 +78,15 @@ class Plan(msgspec.Struct):
         return list(dict.fromkeys(m for run in self.attempt.containers for m in run.mounts))
 
 
+class _Pattern(msgspec.Struct, frozen=True):
+    """What tasks of one template have in common."""
+
+    template: model.Template
+    run: ContainerRun
+    limits: Limits
+    progress: str
+
+
 class _Member(msgspec.Struct, frozen=True):
     container: model.Container
     name: str
@@ -91,6 +102,9 @@ def has_outputs(task: Task) -> bool:
     return any(p.value_from is not None and p.value_from.path for p in outputs.parameters)
 
 
+MOST_PATTERNS = 64
+
+
 class Translator:
     """Turns tasks into attempts for one data directory."""
 
@@ -103,6 +117,8 @@ class Translator:
         self._config = config
         self._resources = resources
         self._host = host_environment(config.pass_environment)
+        self._patterns: dict[tuple[int, str], _Pattern] = {}
+        """By template and isolation: thousands of tasks may be of one template."""
 
     def folder_of(self, task: Task) -> Path:
         """Return the folder of an attempt."""
@@ -118,22 +134,35 @@ class Translator:
 
     def translate(self, task: Task, isolation: str) -> Plan:
         """Return the plan of a task; its folder is made if something has to lie in it."""
+        known = self._patterns.get((id(task.template), isolation))
+        if known is not None and known.template is task.template and not task.pod_spec_patch:
+            return Plan(task, self._attempt(task, isolation, known, (_filled(known, task),)))
         template = patch.apply(task.template, task.pod_spec_patch)
-        folder = self._path_of(task)
-        writer = _Writer(task, template, folder, isolation, self)
+        writer = _Writer(task, template, self._path_of(task), isolation, self)
         runs = tuple(writer.run(member) for member in _members(template))
-        attempt = Attempt(
+        limits, progress = _limits(template, self._config), writer.progress(runs)
+        found = _Pattern(template, runs[0], limits, progress)
+        if template is task.template and _serves_all(found, runs, self._config):
+            if len(self._patterns) >= MOST_PATTERNS:
+                self._patterns.clear()
+            self._patterns[id(template), isolation] = found
+        placed = isolation == "process" and any(run.mounts for run in runs)
+        return Plan(task, self._attempt(task, isolation, found, runs), writer.loads, placed)
+
+    def _attempt(
+        self, task: Task, isolation: str, pattern: _Pattern, runs: tuple[ContainerRun, ...]
+    ) -> Attempt:
+        return Attempt(
             task.id,
-            folder,
+            self._path_of(task),
             runs,
             isolation,
-            _deadline(task, template),
+            _deadline(task, pattern.template),
             self._config.grace_seconds,
-            _limits(template, self._config),
-            writer.progress(runs),
+            pattern.limits,
+            pattern.progress,
             self._config.log_cap,
         )
-        return Plan(task, attempt, writer.loads)
 
     @property
     def config(self) -> LocalConfig:
@@ -279,6 +308,31 @@ class _Writer:
             if mount.target == posixpath.dirname(PROGRESS_PATH):
                 return f"{mount.source}/{posixpath.basename(PROGRESS_PATH)}"
         return VIEW + PROGRESS_PATH
+
+
+def _serves_all(pattern: _Pattern, runs: tuple[ContainerRun, ...], config: LocalConfig) -> bool:
+    """Tell whether other tasks of the template differ by what Argo tells them alone: one plain
+    container that is given no files, and whose words are all in the template."""
+    container, run = pattern.template.container, pattern.run
+    if container is None or len(runs) > 1 or run.mounts or run.halt or container.env_from:
+        return False
+    if any(variable.value_from is not None for variable in container.env):
+        return False
+    # An interpreter that was looked for may be found elsewhere the next time.
+    return run.argv[:1] == container_argv(config, container)[:1]
+
+
+def _filled(pattern: _Pattern, task: Task) -> ContainerRun:
+    """Return the container of another task of the pattern's template."""
+    container = pattern.template.container
+    assert container is not None
+    own = argo_environment(task, MAIN)
+    _check_text(own.values())
+    env = pattern.run.env | own
+    for variable in container.env:  # The template's own word goes before Argo's.
+        env[variable.name] = pattern.run.env[variable.name]
+    env["TIPHYS_ATTEMPT_ID"] = task.id
+    return msgspec.structs.replace(pattern.run, env=env)
 
 
 def _output_paths(template: model.Template) -> tuple[str, ...]:

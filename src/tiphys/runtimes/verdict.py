@@ -23,6 +23,8 @@ def judge(attempt: Attempt, ended: Ended) -> tuple[str, str]:
         return "Error", ended.message
     if ended.reason == "deadline":
         return "Failed", DEADLINE
+    if ended.containers and all(exit_.code == 0 for exit_ in ended.containers):
+        return "Succeeded", ""  # Most by far.
     exits = {exit_.name: exit_ for exit_ in ended.containers}
     for role in ("init", "main", "sidecar"):
         failed = [

@@ -143,7 +143,17 @@ class Batch(msgspec.Struct, kw_only=True):
 
     def __bool__(self) -> bool:
         """Whether there is anything to write."""
-        return any(getattr(self, name) for name in self.__struct_fields__)
+        return bool(
+            self.nodes
+            or self.headers
+            or self.submitted
+            or self.removed
+            or self.memos
+            or self.events
+            or self.objects
+            or self.objects_removed
+            or self.deleted
+        )
 
 
 class WorkflowFilter(msgspec.Struct, kw_only=True, frozen=True):

@@ -149,29 +149,49 @@ class Readers:
             self._idle.pop().close()
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+class transaction:  # noqa: N801 - used like a function; as a class it takes a turn half the time
     """Commit what is done inside, or undo all of it."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # A full disk may have ended the transaction already.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Commit, unless something went wrong inside."""
+        try:
+            if kind is None:
+                self._connection.execute("COMMIT")
+        finally:
+            # A full disk may have ended the transaction already.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
+class translated:  # noqa: N801 - as above
     """Turn the driver's errors into ours."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        if _is_full(error, path):
-            raise StoreFullError(f"no room left for {path}") from error
-        raise StoreError(f"{path}: {error}") from error
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, *__: object
+    ) -> None:
+        """Raise ours in place of the driver's."""
+        if not isinstance(error, sqlite3.Error):
+            return
+        if _is_full(error, self._path):
+            raise StoreFullError(f"no room left for {self._path}") from error
+        raise StoreError(f"{self._path}: {error}") from error
 
 
 def _is_full(error: sqlite3.Error, path: Path) -> bool:

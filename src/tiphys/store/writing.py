@@ -39,6 +39,16 @@ class Numbers:
         self._last: int = connection.execute(query.LAST_NUMBER).fetchone()[0] or 0
         self.missing: set[str] = set()
         """Uids asked for that no workflow has."""
+        self._written: dict[tuple[str, int], object] = {}
+
+    def is_new(self, kind: str, number: int, value: object) -> bool:
+        """Tell whether it is not what was written of a workflow last, and remember it: headers come
+        with every turn, and most of what they say stays as it is."""
+        key = (kind, number)
+        if self._written.get(key) == value:
+            return False
+        self._written[key] = value
+        return True
 
     def next(self) -> int:
         """Give a number that no workflow ever had, or has left traces of."""
@@ -62,6 +72,7 @@ class Numbers:
 
     def forget(self, uids: Iterable[str] | None = None) -> None:
         """Forget some, or all: what a transaction that was undone had taught, or too many."""
+        self._written.clear()
         if uids is None:
             self._known = {"": 0}
         else:
@@ -70,7 +81,7 @@ class Numbers:
 
     def trim(self) -> None:
         """Keep memory bounded."""
-        if len(self._known) > _REMEMBERED:
+        if len(self._known) > _REMEMBERED or len(self._written) > _REMEMBERED:
             self.forget()
 
 
@@ -149,7 +160,12 @@ def _columns(row: WorkflowRow) -> tuple[object, ...]:
 def _update_headers(connection: Link, headers: list[WorkflowHeader], numbers: Numbers) -> None:
     known = [(n, header) for header in headers if (n := numbers.of(header.uid)) is not None]
     connection.executemany(query.UPDATE_HEADER, [_header_values(n, h) for n, h in known])
-    connection.executemany(query.UPDATE_INDEXED, [_indexed_values(n, h) for n, h in known])
+    indexed = [(n, (h.phase, h.finished_at, h.queue)) for n, h in known]
+    changed = [
+        (*values, n, *values) for n, values in indexed if numbers.is_new("indexed", n, values)
+    ]
+    if changed:
+        connection.executemany(query.UPDATE_INDEXED, changed)
     documents = [
         (h.manifest, _spec_of(h), h.outputs, h.outputs, n)
         for n, h in known
@@ -158,7 +174,7 @@ def _update_headers(connection: Link, headers: list[WorkflowHeader], numbers: Nu
     if documents:
         connection.executemany(query.UPDATE_DOCUMENTS, documents)
     for number, header in known:
-        if header.labels is not None:
+        if header.labels is not None and numbers.is_new("labels", number, header.labels):
             _relabel(connection, number, header.labels)
 
 
@@ -183,11 +199,6 @@ def _header_values(number: int, h: WorkflowHeader) -> tuple[object, ...]:
         None if h.annotations is None else text_of(h.annotations),
         number,
     )
-
-
-def _indexed_values(number: int, h: WorkflowHeader) -> tuple[object, ...]:
-    values = (h.phase, h.finished_at, h.queue)
-    return (*values, number, *values)
 
 
 def _relabel(connection: Link, number: int, labels: dict[str, str]) -> None:
