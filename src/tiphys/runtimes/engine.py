@@ -35,7 +35,7 @@ RUN_FOLDER = "/var/run/argo"
 PASSED = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _PULL = {"Always": "always", "Never": "never", "IfNotPresent": "missing"}
 _NO_CONTAINER = 125
-_INIT_FAILED = re.compile(
+_INIT_FAILED = (
     r"ERROR \(catatonit:\d+\): failed to exec pid1: .*|\[FATAL tini \(\d+\)\] exec .* failed: .*"
 )
 _RUN_OR_START = (
@@ -316,7 +316,7 @@ def _settled(
         return exit_
     error = _last_line(_tail(folder / f"{exit_.name}.stderr"))
     if state is not None and state.started:
-        if exit_.code in (1, 126, 127) and _INIT_FAILED.fullmatch(error):
+        if exit_.code in (1, 126, 127) and re.fullmatch(_INIT_FAILED, error):
             return _not_found(exit_, run, error)
         return msgspec.structs.replace(exit_, code=state.code, oom=state.oom)
     if exit_.code in (126, 127):
