@@ -17,12 +17,10 @@ import msgspec
 
 from tiphys.config import Config
 from tiphys.control.door import Caller, Door, Handler, knock
-from tiphys.control.follow import follow
 from tiphys.control.host import Host, hosting
 from tiphys.control.lack import Stock, lacks
 from tiphys.control.order import Order
 from tiphys.control.queue_check import queue_problems
-from tiphys.control.service import Service
 from tiphys.control.standstill import tell_standstill
 from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
@@ -128,6 +126,7 @@ class _Answers(dict[str, Handler]):
 
     def __missing__(self, question: str) -> Handler:
         from tiphys.control.server import Desk  # noqa: PLC0415
+        from tiphys.control.service import Service  # noqa: PLC0415
 
         found = Desk(self._host, Service(self._host)).handlers()
         self.update(found)
@@ -158,6 +157,7 @@ async def attend(
 
     ``patience``: for how many seconds a server that went away is waited for before that.
     """
+    from tiphys.control.follow import follow  # noqa: PLC0415 - most runs are alone
 
     def stop(strategy: ev.Shutdown) -> None:
         caller = knock(data)

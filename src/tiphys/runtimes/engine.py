@@ -22,7 +22,6 @@ import msgspec
 
 from tiphys.core import quantity
 from tiphys.errors import InvalidInputError, RuntimeFailure
-from tiphys.executor.life import CANNOT_START
 from tiphys.executor.protocol import Attempt, ContainerExit, ContainerRun, Ended
 from tiphys.executor.tree import remove_tree
 from tiphys.spec import model
@@ -327,6 +326,8 @@ def _settled(
 
 def _not_found(exit_: ContainerExit, run: ContainerRun, error: str) -> ContainerExit:
     """Return the end of what could not be executed, as Argo's executor would tell it: with 64."""
+    from tiphys.executor.life import CANNOT_START  # noqa: PLC0415 - the rest is the executor's own
+
     command = run.argv[run.argv.index("--entrypoint") + 1] if "--entrypoint" in run.argv else ""
     known = "not found" in error or "no such file" in error.lower()
     if command and known:
