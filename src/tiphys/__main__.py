@@ -21,6 +21,7 @@ def main() -> None:
         sys.stdout.write(f"tiphys {__version__}\n")
         return
     gc.set_threshold(*GARBAGE)
+    _load_msgspec()
     if sys.argv[1:2] == ["run"] and not any(word.startswith(_NOT_HERE) for word in sys.argv):
         _load_executor()
     from tiphys.cli.app import run  # noqa: PLC0415
@@ -29,6 +30,21 @@ def main() -> None:
     if sys.argv[1:2] in (["run"], ["temporal"]):
         _leave(code)
     sys.exit(code)
+
+
+def _load_msgspec() -> None:
+    """Load msgspec without ``typing_extensions``, which it looks for and can do without.
+
+    What it would take from there has been in ``typing`` since Python 3.11, and most commands need
+    nothing else of it. Those that do (``tiphys server``) import it later as if nothing had been.
+    """
+    name = "typing_extensions"
+    if name not in sys.modules:
+        sys.modules[name] = None  # type: ignore[assignment]
+        try:
+            import msgspec  # noqa: F401, PLC0415
+        finally:
+            del sys.modules[name]
 
 
 _NOT_HERE = ("--help", "--scheduler")

@@ -6,9 +6,9 @@ directory or a folder above it, as far as the repository's root or the home dire
 as a whole; only ``images`` and ``scheduler`` are joined. Read once at start into an immutable
 value: nothing below this module looks at the environment. Mistakes are told like those of a
 workflow file, with lines.
-"""
 
-from __future__ import annotations
+Does without ``from __future__ import annotations``, for the reason that `spec.model.base` gives.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -185,7 +185,7 @@ class Config(model.Model, frozen=True, kw_only=True):
             max_processes=self.max_processes,
         )
 
-    def queue_list(self) -> list[Queue]:
+    def queue_list(self) -> "list[Queue]":
         """Give the queues that the settings define."""
         if not self.queues:
             return []
@@ -193,7 +193,7 @@ class Config(model.Model, frozen=True, kw_only=True):
 
         return read_queue_list({"queues": self.queues})
 
-    def artifact_config(self) -> ArtifactConfig:
+    def artifact_config(self) -> "ArtifactConfig":
         """Give the part about artifacts."""
         # Here, because the drivers behind it take longer to load than most commands run.
         from tiphys.artifacts.config import ArtifactConfig  # noqa: PLC0415

@@ -6,7 +6,6 @@ from collections import deque
 from pathlib import Path
 
 from tiphys.engine.node import Node
-from tiphys.runtimes.logs import LogReader
 
 _LAST_BYTES = 64 * 1024
 
@@ -20,6 +19,8 @@ def last_lines(data: Path, uid: str, node: Node, count: int) -> list[str]:
     """Give the last lines that the latest attempt of ``node`` wrote."""
     if not node.ours.attempt:
         return []
+    from tiphys.runtimes.logs import LogReader  # noqa: PLC0415 - only for what failed
+
     folder = attempt_folder(data, uid, node.ours.attempt)
     reader = LogReader(folder, last_bytes=_LAST_BYTES)
     return [line.text for line in deque(reader.read(final=True), maxlen=count)]

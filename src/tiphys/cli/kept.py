@@ -22,7 +22,7 @@ def kept_library(files: Iterable[tuple[str, bytes]], namespace: str) -> Library:
     """Give what the flows of files may be made of, of the server asked for or of this machine."""
     if not any(b"JobFlow" in text for _, text in files):
         return Library(namespace=namespace)
-    from tiphys.control.service import stored_library  # noqa: PLC0415
+    from tiphys.control.kept import stored_library  # noqa: PLC0415
 
     return stored_library(_rows(namespace), namespace)
 

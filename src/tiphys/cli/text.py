@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_COLOUR = r"\x1b\[[0-9;]*m"
 
 COLOURS = {
     "red": "31",
@@ -43,9 +43,15 @@ class Paint:
         return f"\x1b[{codes}m{text}\x1b[0m"
 
 
+@cache
+def _escape() -> re.Pattern[str]:
+    # At first use: most runs write no escapes.
+    return re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
 def strip_escapes(text: str) -> str:
     """Take colours out."""
-    return _ESCAPE.sub("", text)
+    return _escape().sub("", text)
 
 
 def printable(text: str) -> str:
@@ -57,7 +63,7 @@ def printable(text: str) -> str:
         return text
     kept = []
     end = 0
-    for colour in _COLOUR.finditer(text):
+    for colour in re.finditer(_COLOUR, text):
         kept += [_shown(text[end : colour.start()]), colour[0]]
         end = colour.end()
     rest = _shown(text[end:])
@@ -94,7 +100,7 @@ def cut(text: str, room: int) -> str:
         return ""
     kept, used, place = "", 0, 0
     while place < len(text):
-        escape = _ESCAPE.match(text, place)
+        escape = _escape().match(text, place)
         if escape:
             kept += escape[0]
             place = escape.end()

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from tiphys.control.locks import LockTable
-from tiphys.control.recover import load
 from tiphys.control.task import attempt_id
 from tiphys.engine.dagtask import rules_of
 from tiphys.engine.leaf import awaits_release
@@ -42,7 +41,7 @@ from tiphys.wire.node import decode_node
 
 MOST = 200
 """Rows of an answer; a fan-out of thousands waits for one reason."""
-_LOCK = re.compile(r"Waiting for (\S+) lock")
+_LOCK = r"Waiting for (\S+) lock"
 Holders = Mapping[str, Sequence[str]]
 """Locks, and who has them."""
 
@@ -90,7 +89,7 @@ def _waits(
     run: Run, scheduler: Scheduler | None, now: float, holders: Holders, most: int
 ) -> Iterator[tuple[str, Node | None, Wait | None]]:
     """Give what waits; the reason is None where nobody will read it."""
-    lock = _LOCK.search(run.message)
+    lock = re.search(_LOCK, run.message)
     if lock is not None and not run.nodes:
         yield run.name, None, Wait(LockHeld(lock[1], tuple(holders.get(lock[1], ()))))
     if run.suspended:
@@ -262,6 +261,8 @@ def _holder(run: Run | None, uid: str, node: str) -> str:
 
 def stored_run(store: Store, row: WorkflowRow) -> Run:
     """Make the run of a stored workflow to look at, with its nodes as they are on record."""
+    from tiphys.control.recover import load  # noqa: PLC0415 - not for the runs of a host
+
     run = load(row)
     for each in store.nodes(row.uid):
         node = decode_node(each.body)

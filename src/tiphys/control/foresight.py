@@ -13,12 +13,10 @@ import re
 from collections.abc import Mapping
 
 from tiphys.core.duration import parse_duration_or_seconds
-from tiphys.engine.dagtask import rules_of
 from tiphys.engine.node import Node, NodeType
 from tiphys.engine.resolve import Base, Prepared, UnresolvedError
 from tiphys.engine.run import Run
 from tiphys.errors import TiphysError
-from tiphys.scheduling.critical_path import ranks
 from tiphys.scheduling.estimate import Memory, key_of, same_text_key
 from tiphys.spec import model
 
@@ -130,6 +128,9 @@ class Foresight:
         return self._memory.seconds(same_text_key(prepared.digest, project))
 
     def _dag(self, base: Base, dag: model.DAGTemplate) -> _Part:
+        from tiphys.engine.dagtask import rules_of  # noqa: PLC0415 - not every run has a DAG
+        from tiphys.scheduling.critical_path import ranks  # noqa: PLC0415
+
         alike: dict[str, _Part] = {}  # Of thousands of tasks most name the same few templates.
         parts: dict[str, _Part] = {}
         for task in dag.tasks:

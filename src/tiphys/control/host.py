@@ -29,18 +29,16 @@ from tiphys.control.cluster_queue import ClusterQueues
 from tiphys.control.door import Handler
 from tiphys.control.flowchoice import DRIVEN, settle_controller
 from tiphys.control.garbage import Garbage
+from tiphys.control.kept import stored_library
 from tiphys.control.leftover import Leftovers, clearing, remove_files
 from tiphys.control.loop import Control
 from tiphys.control.planning import Planning
 from tiphys.control.queues import Queues
 from tiphys.control.record import Ledger, row_of
-from tiphys.control.recover import revive
 from tiphys.control.secrets import SecretFolder, secret_values
-from tiphys.control.service import stored_library
 from tiphys.control.submit import Submission, freeze
 from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
-from tiphys.engine.again import reopen
 from tiphys.engine.lifecycle import begin
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
@@ -187,6 +185,8 @@ class Host:
         self.clearings.promise(row)
         self.control.add(run)
         if nodes:
+            from tiphys.engine.again import reopen  # noqa: PLC0415 - few are run once more
+
             reopen(run, nodes, now=now)
         if start:
             self.control.send(run.uid, ev.RunStarted(at=now))
@@ -254,6 +254,8 @@ class Host:
 
     def recover(self, uids: Sequence[str] | None = None) -> list[Run]:
         """Take up the workflows that an earlier process left unfinished (all, or those named)."""
+        from tiphys.control.recover import revive  # noqa: PLC0415 - not for a run of its own
+
         rows = [row for row in self.store.unfinished() if uids is None or row.uid in uids]
         runs = [revive(self.store, row, self.control, self._ledger) for row in rows]
         self.unread = sum(run is None for run in runs)

@@ -12,19 +12,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from tiphys.config import Config
 from tiphys.control.door import Caller, Door, Handler, knock
-from tiphys.control.follow import follow
-from tiphys.control.host import Host, hosting
-from tiphys.control.lack import Stock, lacks
 from tiphys.control.order import Order
-from tiphys.control.queue_check import queue_problems
-from tiphys.control.service import Service
 from tiphys.control.standstill import tell_standstill
-from tiphys.control.turn import Watcher
 from tiphys.engine import event as ev
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
@@ -33,7 +28,11 @@ from tiphys.spec.library import Library
 from tiphys.store import Store, WorkflowRow
 from tiphys.wire.node import decode_node
 
-__all__ = ["Finished", "Watcher", "attend", "run_order"]
+if TYPE_CHECKING:
+    from tiphys.control.host import Host
+    from tiphys.control.turn import Watcher
+
+__all__ = ["Finished", "attend", "run_order"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 5.0
@@ -70,20 +69,30 @@ async def run_order(order: Order, watcher: Watcher) -> list[Finished]:
 
 
 async def _run_here(order: Order, onlooker: Watcher) -> list[Finished]:
-    watcher = _Own(onlooker)
-    async with hosting(order.options.data, order.config, order.library, watcher) as host:
+    data, config = order.options.data, order.config
+    opened = asyncio.to_thread(Store.open, data, owner=True, url=config.store.url)
+    opening = asyncio.create_task(opened)
+    await asyncio.sleep(0)
+    # Now that the disk is at work: to load the engine takes longer than to open the store.
+    from tiphys.control.host import hosting  # noqa: PLC0415
+
+    store, watcher = await opening, _Own(onlooker)
+    async with hosting(data, config, order.library, watcher, store=store) as host:
         _check(order, host, watcher)
         host.keep_secrets(order.library.secrets.values())
         with _Interrupts(host.stop, watcher):
             runs = [host.submit(each, order.library) for each in order.submissions]
             watcher.uids.update(run.uid for run in runs)
-            if not order.config.store.url:
+            if not config.store.url:
                 host.ledger.write_here()
             return await _host(host, runs, watcher)
 
 
 def _check(order: Order, host: Host, watcher: Watcher) -> None:
     """Refuse queues that do not exist here, and warn of what else does not."""
+    from tiphys.control.lack import Stock, lacks  # noqa: PLC0415 - with the engine
+    from tiphys.control.queue_check import queue_problems  # noqa: PLC0415
+
     folder, privileged = host.data / "volumes", order.config.allow_privileged
     stock = Stock(order.library, host.resources, folder, privileged)
     queues = host.control.scheduler.queues.leaves()
@@ -128,6 +137,7 @@ class _Answers(dict[str, Handler]):
 
     def __missing__(self, question: str) -> Handler:
         from tiphys.control.server import Desk  # noqa: PLC0415
+        from tiphys.control.service import Service  # noqa: PLC0415
 
         found = Desk(self._host, Service(self._host)).handlers()
         self.update(found)
@@ -158,6 +168,8 @@ async def attend(
 
     ``patience``: for how many seconds a server that went away is waited for before that.
     """
+    from tiphys.control.follow import follow  # noqa: PLC0415 - most runs are alone
+    from tiphys.control.host import hosting  # noqa: PLC0415 - see `_run_here`
 
     def stop(strategy: ev.Shutdown) -> None:
         caller = knock(data)

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from tiphys.control.choice import has_fallen_back
-from tiphys.control.recover import load
 from tiphys.control.task import scheduler_of
 from tiphys.engine.run import Run
 from tiphys.errors import TiphysError
@@ -76,6 +75,8 @@ def bound_for(queue: str, runs: Iterable[Run]) -> set[str]:
 
 def stored_runs(rows: Iterable[WorkflowRow]) -> Iterator[Run]:
     """Read runs without their nodes; those that nobody can read will never come to a queue."""
+    from tiphys.control.recover import load  # noqa: PLC0415 - not for the runs of a host
+
     for row in rows:
         try:
             yield load(row)

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tiphys.control.explain import explain_run
 from tiphys.control.foresight import Foresight
 from tiphys.control.placing import choice_of, facts_of, foresight_of, observe_node
 from tiphys.control.task import attempt_id
@@ -127,6 +126,8 @@ class Planning:
         self, run: Run, now: float, holders: Mapping[str, Sequence[str]] | None = None
     ) -> list[dict[str, Any]]:
         """Why nodes of the run wait (``control.explain``)."""
+        from tiphys.control.explain import explain_run  # noqa: PLC0415 - only for who asks
+
         return explain_run(run, self.scheduler, now, holders=holders)
 
     # -- the plan ----------------------------------------------------------------------------

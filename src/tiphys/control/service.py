@@ -31,17 +31,13 @@ from tiphys.engine.selector import parse_selector
 from tiphys.errors import ConflictError, InvalidInputError
 from tiphys.ports import CONTROLLER_LABEL, is_dispatched
 from tiphys.spec import model
-from tiphys.spec.library import Library
 from tiphys.spec.merge import resolve_spec
 from tiphys.spec.parse import Bundle
-from tiphys.store import ObjectRow, WorkflowRow
+from tiphys.store import WorkflowRow
 from tiphys.wire.node import decode_node
 
 if TYPE_CHECKING:
     from tiphys.control.host import Host
-
-KEPT = ("WorkflowTemplate", "ClusterWorkflowTemplate", "ConfigMap", "JobTemplate")
-"""Kinds of documents that a submission leaves behind for later ones."""
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
@@ -292,29 +288,3 @@ def _with_parameters(spec: model.WorkflowSpec, values: Mapping[str, str]) -> mod
         for p in spec.arguments.parameters
     )
     return replace(spec, arguments=replace(spec.arguments, parameters=parameters))
-
-
-def stored_library(rows: Sequence[ObjectRow], namespace: str) -> Library:
-    """Give the library of what earlier submissions left behind."""
-    found: dict[str, dict[object, object]] = {kind: {} for kind in KEPT}
-    types: dict[str, type[model.Model]] = {
-        "WorkflowTemplate": model.WorkflowTemplate,
-        "ClusterWorkflowTemplate": model.ClusterWorkflowTemplate,
-        "ConfigMap": model.ConfigMap,
-    }
-    if any(row.kind == "JobTemplate" for row in rows):
-        from tiphys.spec.model.volcano import JobTemplate  # noqa: PLC0415 - few have any
-
-        types["JobTemplate"] = JobTemplate
-    for row in rows:
-        if row.kind in types:
-            value = msgspec.json.decode(row.body, type=types[row.kind])
-            key = row.name if row.kind == "ClusterWorkflowTemplate" else (row.namespace, row.name)
-            found[row.kind][key] = value
-    return Library(
-        namespace=namespace,
-        workflow_templates=found["WorkflowTemplate"],  # type: ignore[arg-type]
-        cluster_workflow_templates=found["ClusterWorkflowTemplate"],  # type: ignore[arg-type]
-        config_maps=found["ConfigMap"],  # type: ignore[arg-type]
-        job_templates=found["JobTemplate"],  # type: ignore[arg-type]
-    )

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tiphys.control.loop import Control
 from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.engine.run import Run
+
+if TYPE_CHECKING:
+    from tiphys.control.loop import Control
 
 STILL = 5.0
 """Seconds."""

@@ -20,9 +20,10 @@ _NANOSECONDS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_WHOLE = re.compile(rf"[+-]?(?:0|(?:{_PART.pattern})+)", re.ASCII)
-_BARE = re.compile(r"[+-]?\d+", re.ASCII)
+# Texts, not compiled: most commands read no duration, and `re` keeps what it has compiled.
+_PART = r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)"
+_WHOLE = rf"[+-]?(?:0|(?:{_PART})+)"
+_BARE = r"[+-]?\d+"
 # Go keeps nanoseconds in 64 bits; whatever is longer is refused there too.
 _MAX_NANOSECONDS = 2**63 - 1
 _MAX_LENGTH = 100
@@ -30,9 +31,9 @@ _MAX_LENGTH = 100
 
 def parse_duration(text: str) -> float:
     """Give the seconds of a Go duration."""
-    if len(text) > _MAX_LENGTH or not _WHOLE.fullmatch(text):
+    if len(text) > _MAX_LENGTH or not re.fullmatch(_WHOLE, text, re.ASCII):
         raise InvalidInputError(f"{text[:40]!r} is not a duration such as 10s, 1h30m or 500ms")
-    parts = _PART.findall(text)
+    parts = re.findall(_PART, text, re.ASCII)
     total = sum(int(Decimal(number) * _NANOSECONDS[unit]) for number, unit in parts)
     if total > _MAX_NANOSECONDS:
         raise InvalidInputError(f"the duration {text[:40]!r} is too long")
@@ -41,7 +42,7 @@ def parse_duration(text: str) -> float:
 
 def parse_duration_or_seconds(text: str) -> float:
     """Give the seconds of a Go duration, or of a bare whole number of seconds."""
-    if len(text) < 19 and _BARE.fullmatch(text):
+    if len(text) < 19 and re.fullmatch(_BARE, text, re.ASCII):
         return float(int(text))
     return parse_duration(text)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tiphys.core.duration import parse_duration
-from tiphys.engine import dag, leaf, locks, retry, steps
+from tiphys.engine import leaf, locks, retry
 from tiphys.engine.inputs import local_values, render_template
 from tiphys.engine.node import MemoizationStatus, Node, NodeType, Phase
 from tiphys.engine.resolve import Prepared, UnresolvedError
@@ -71,8 +71,12 @@ def dispatch(run: Run, call: Call, prepared: Prepared, template: model.Template)
     """Start one attempt of the template, whatever its type."""
     try:
         if prepared.kind == "steps":
+            from tiphys.engine import steps  # noqa: PLC0415 - many runs are one task
+
             return steps.start(run, call, prepared, template)
         if prepared.kind == "dag":
+            from tiphys.engine import dag  # noqa: PLC0415
+
             return dag.start(run, call, prepared, template)
         if prepared.kind == "volcano_job":
             return _start_job(run, call, prepared, template)

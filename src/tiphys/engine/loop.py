@@ -136,7 +136,7 @@ def _number(text: str, what: str) -> int:
         raise UnresolvedError(f"withSequence {what} must be a number, got {text!r}") from None
 
 
-_VERB = re.compile(r"%([-+# 0]*\d*(?:\.\d+)?)([dxXobcqvU])")
+_VERB = r"%([-+# 0]*\d*(?:\.\d+)?)([dxXobcqvU])"
 
 
 def _format(text: str, number: int) -> str:
@@ -149,7 +149,7 @@ def _format(text: str, number: int) -> str:
             return f"{number:b}"
         return f"%{flags}{python.get(verb, verb)}" % number
 
-    return _VERB.sub(put, text.replace("%%", "\0")).replace("\0", "%")
+    return re.sub(_VERB, put, text.replace("%%", "\0")).replace("\0", "%")
 
 
 def _describe(index: int, item: object) -> tuple[str, dict[str, str]]:

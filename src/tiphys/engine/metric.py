@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tiphys.engine.command import EmitMetric
-from tiphys.engine.loop import passes
 from tiphys.engine.scope import Overlay
 from tiphys.engine.shield import shield, unshield
 from tiphys.errors import ExpressionError
@@ -71,8 +70,11 @@ def _command(metric: model.Prometheus, values: Mapping[str, str]) -> EmitMetric 
     def render(text: str) -> str:
         return unshield(compile_template(text).render(values, allow_unresolved=False))
 
-    if metric.when and not passes(render(metric.when)):
-        return None
+    if metric.when:
+        from tiphys.engine.loop import passes  # noqa: PLC0415 - loops are for few runs
+
+        if not passes(render(metric.when)):
+            return None
     shape = metric.counter or metric.gauge or metric.histogram
     if shape is None:
         return None

@@ -22,7 +22,6 @@ import msgspec
 
 from tiphys.core import quantity
 from tiphys.errors import InvalidInputError, RuntimeFailure
-from tiphys.executor.life import CANNOT_START
 from tiphys.executor.protocol import Attempt, ContainerExit, ContainerRun, Ended
 from tiphys.executor.tree import remove_tree
 from tiphys.spec import model
@@ -35,7 +34,7 @@ RUN_FOLDER = "/var/run/argo"
 PASSED = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _PULL = {"Always": "always", "Never": "never", "IfNotPresent": "missing"}
 _NO_CONTAINER = 125
-_INIT_FAILED = re.compile(
+_INIT_FAILED = (
     r"ERROR \(catatonit:\d+\): failed to exec pid1: .*|\[FATAL tini \(\d+\)\] exec .* failed: .*"
 )
 _RUN_OR_START = (
@@ -316,7 +315,7 @@ def _settled(
         return exit_
     error = _last_line(_tail(folder / f"{exit_.name}.stderr"))
     if state is not None and state.started:
-        if exit_.code in (1, 126, 127) and _INIT_FAILED.fullmatch(error):
+        if exit_.code in (1, 126, 127) and re.fullmatch(_INIT_FAILED, error):
             return _not_found(exit_, run, error)
         return msgspec.structs.replace(exit_, code=state.code, oom=state.oom)
     if exit_.code in (126, 127):
@@ -327,6 +326,8 @@ def _settled(
 
 def _not_found(exit_: ContainerExit, run: ContainerRun, error: str) -> ContainerExit:
     """Return the end of what could not be executed, as Argo's executor would tell it: with 64."""
+    from tiphys.executor.life import CANNOT_START  # noqa: PLC0415 - the rest is the executor's own
+
     command = run.argv[run.argv.index("--entrypoint") + 1] if "--entrypoint" in run.argv else ""
     known = "not found" in error or "no such file" in error.lower()
     if command and known:

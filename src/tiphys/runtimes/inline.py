@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from tiphys.executor.clock import now
 from tiphys.ports import AttemptId, Resources, Sink, Task, TaskEnded, TaskStarted
-from tiphys.runtimes.data import KeyLister, process
 from tiphys.runtimes.end import End
 from tiphys.runtimes.verdict import DEADLINE
 from tiphys.spec import model
 
 if TYPE_CHECKING:
     from tiphys.net.egress import EgressPolicy
+    from tiphys.runtimes.data import KeyLister
 
 WORKERS = 32
 """So many requests go on at once; more wait."""
@@ -201,6 +201,8 @@ class InlineRuntime:
         """Give what a thread has to do, how long it may take, and what to say if it is late."""
         task = job.task
         if task.template.http is None:
+            from tiphys.runtimes.data import process  # noqa: PLC0415 - few workflows have any
+
             return lambda: process(task, self._artifacts), task.deadline, DEADLINE
         # Only here: TLS and all that is slow to load, and few workflows send requests.
         from tiphys.net.egress import EgressPolicy  # noqa: PLC0415

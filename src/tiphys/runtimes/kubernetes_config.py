@@ -1,6 +1,7 @@
-"""What the configuration says about running nodes on a cluster."""
+"""What the configuration says about running nodes on a cluster.
 
-from __future__ import annotations
+Does without ``from __future__ import annotations``, for the reason that `spec.model.base` gives.
+"""
 
 import msgspec
 

@@ -10,11 +10,14 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
+from typing import TYPE_CHECKING
 
 from tiphys.executor import protocol
-from tiphys.runtimes.engine import Engine
 from tiphys.runtimes.translate import MAIN, Plan
 from tiphys.spec import model
+
+if TYPE_CHECKING:
+    from tiphys.runtimes.engine import Engine
 
 LOOPBACK = "127.0.0.1"
 _FASTEST = 0.05

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -21,13 +21,14 @@ from tiphys.executor.place import place_of
 from tiphys.executor.rooms import LEFT
 from tiphys.executor.tree import remove_tree
 from tiphys.ports import Task
-from tiphys.runtimes.engine import Engine, EngineView, without_mounts
 from tiphys.runtimes.environment import pod_of
 from tiphys.runtimes.home import repository_of
-from tiphys.runtimes.logs import read_all
 from tiphys.runtimes.translate import MAIN, Load, Plan
 from tiphys.runtimes.view import View
 from tiphys.spec import model
+
+if TYPE_CHECKING:
+    from tiphys.runtimes.engine import Engine
 
 SCRIPT = "script"
 UNTIDY = frozenset({"inputs", "volumes", "merged", LEFT, "run", "env", SCRIPT})
@@ -100,6 +101,8 @@ def _load(plan: Plan, load: Load, artifacts: ArtifactStore | None) -> bool:
 
 
 def _drop_mounts(plan: Plan, missing: set[str]) -> None:
+    from tiphys.runtimes.engine import without_mounts  # noqa: PLC0415 - little is ever missing
+
     runs = tuple(
         without_mounts(run, missing)
         if run.halt
@@ -152,6 +155,8 @@ class Files(Protocol):
 
 def _view_of(plan: Plan, engine: Engine | None) -> Files:
     if engine is not None:
+        from tiphys.runtimes.engine import EngineView  # noqa: PLC0415 - loaded with the engine
+
         return EngineView(engine, engine.container(plan.task.id, MAIN))
     main = plan.main
     # Asked of the disk: the server that started it may have had another configuration.
@@ -266,6 +271,8 @@ class Collector:
         )
 
     def _logs(self, problems: list[str]) -> list[model.Artifact]:
+        from tiphys.runtimes.logs import read_all  # noqa: PLC0415 - few keep their logs
+
         saved = []
         none = model.ArchiveStrategy(none=model.NoneStrategy())
         for run in self._plan.attempt.containers:

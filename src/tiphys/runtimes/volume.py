@@ -20,7 +20,7 @@ from tiphys.runtimes.config import LocalConfig
 from tiphys.runtimes.environment import Environment, resource_field
 from tiphys.spec import model
 
-_NAME = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]*")
+_NAME = r"[A-Za-z0-9][-A-Za-z0-9_.]*"
 DEFAULT_MODE = 0o644
 
 
@@ -165,7 +165,7 @@ def _resources_of(task: Task, name: str) -> model.ResourceRequirements:
 
 
 def _checked(name: str) -> str:
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise RuntimeFailure(f"{name!r} cannot name a volume")
     return name
 

@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from tiphys.scheduling.queue import ROOT, Queue, QueueState, QueueTree
-from tiphys.scheduling.resource import UNLIMITED, Resources
-from tiphys.scheduling.volcano.amounts import IGNORED
+from tiphys.scheduling.resource import UNCHARGED, UNLIMITED, Resources
 from tiphys.scheduling.work import Work
 
 Needs = tuple[tuple[str, int], ...]
@@ -160,7 +159,7 @@ class Ledger:
             found.home = home
             found.open = home.open
             found.share_of = tuple(
-                (name, float(total)) for name, total in self.capacity.items if name not in IGNORED
+                (name, float(total)) for name, total in self.capacity.items if name not in UNCHARGED
             )
         return found
 

@@ -30,7 +30,7 @@ _NAMES = {
 _WRITTEN = {field: name for name, field in _NAMES.items() if field not in ("deserved", "preempt")}
 _PRESETS = {queue.name: queue for queue in PRESETS}
 _BYTES = ("memory", "ephemeral-storage")
-_KNOWN = frozenset(field.name for field in msgspec.structs.fields(Queue))
+_KNOWN = frozenset(Queue.__struct_fields__)
 
 
 def read_queues(document: object) -> QueueTree:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 
 UNLIMITED = 1 << 62
 """Stands for "no limit" where a number is needed; far above any byte count."""
+UNCHARGED = frozenset({"pods"})
+"""Counted on nodes, never against a queue."""
 
 
 class Resources:

@@ -18,7 +18,6 @@ from itertools import count
 
 import msgspec
 
-from tiphys.scheduling import explain
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
 from tiphys.scheduling.ledger import Account, Ledger
@@ -584,6 +583,8 @@ class Scheduler:
 
     def reason(self, work_id: WorkId, now: float | None = None) -> Wait | None:
         """Say why a work waits; None where it does not wait."""
+        from tiphys.scheduling import explain  # noqa: PLC0415 - only for who asks
+
         pool = self._pools.pool_of(work_id)
         if pool is not None:
             inside = pool.waiting.get(work_id)

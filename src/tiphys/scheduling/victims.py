@@ -22,8 +22,9 @@ from tiphys.scheduling.ledger import Account, Ledger, Needs, obstacle
 from tiphys.scheduling.plan import Rule
 from tiphys.scheduling.proportion import entitlements
 from tiphys.scheduling.queue import Preempt
+from tiphys.scheduling.resource import UNCHARGED
 from tiphys.scheduling.volcano import capacity
-from tiphys.scheduling.volcano.amounts import IGNORED, shared_names, within, within_on
+from tiphys.scheduling.volcano.amounts import shared_names, within, within_on
 from tiphys.scheduling.work import Gang, Work
 
 Dues = Mapping[Account, Mapping[str, float]]
@@ -200,7 +201,7 @@ def _over_due(newcomer: Newcomer, unit: Unit, due: Dues) -> bool:
         if _configured(step):
             if not capacity.over_due(held, step.used, owed):
                 return False
-        elif within({n: a for n, a in step.used.items() if n not in IGNORED}, owed):
+        elif within({n: a for n, a in step.used.items() if n not in UNCHARGED}, owed):
             return False
     return True
 

@@ -13,7 +13,7 @@ from typing import Any
 _LONGEST_INTEGER = 15
 _ELSEWHERE = ("\t", "\x85", "\u2028", "\u2029")
 """Tabs between values, and breaks of lines that JSON does not know."""
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF = r"\\u[dD][89a-fA-F]"
 """Half of a character that stands as two escapes, if the other half is there."""
 
 
@@ -52,7 +52,7 @@ def _is_special(text: str) -> bool:
     """Tell whether YAML might read it otherwise."""
     if any(each in text for each in _ELSEWHERE):
         return True
-    return "\\u" in text and _HALF.search(text) is not None
+    return "\\u" in text and re.search(_HALF, text) is not None
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

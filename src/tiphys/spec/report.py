@@ -18,7 +18,7 @@ from tiphys.spec.yaml import Document, Path
 MAX_PROBLEMS = 1000
 """Nobody reads more, and a hostile file could ask for millions."""
 _MAX_HINTS = 50
-_PLAIN = re.compile(r"[A-Za-z_][\w-]*")
+_PLAIN = r"[A-Za-z_][\w-]*"
 
 
 def path_text(path: Path) -> str:
@@ -27,7 +27,7 @@ def path_text(path: Path) -> str:
     for part in path:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif _PLAIN.fullmatch(part):
+        elif re.fullmatch(_PLAIN, part):
             text += f".{part}" if text else part
         else:
             text += f"[{part!r}]"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
+from functools import cache
 
 Scalar = None | bool | int | float | str
 
@@ -17,13 +18,13 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"})
 _FALSE = frozenset({"n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"})
 _NUMBER_START = frozenset("+-.0123456789")
-_INTEGER = re.compile(
+_INFINITE = frozenset(f"{sign}.{word}" for sign in ("", "-", "+") for word in ("inf", "Inf", "INF"))
+_SPECIAL = _INFINITE | {".nan", ".NaN", ".NAN"}
+_INTEGER = (
     r"(?P<sign>[+-]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[oO]?(?P<octal>[0-7]+)"
-    r"|0[bB](?P<binary>[01]+)|(?P<decimal>0|[1-9][0-9]*))",
-    re.ASCII,
+    r"|0[bB](?P<binary>[01]+)|(?P<decimal>0|[1-9][0-9]*))"
 )
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
-_SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII)
+_FLOAT = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
 _BASES = {"hex": 16, "octal": 8, "binary": 2, "decimal": 10}
 # More digits than this cannot be a 64-bit number in any base.
 _MAX_DIGITS = 70
@@ -48,20 +49,27 @@ def is_boolean(text: str) -> bool:
 def _number(text: str) -> Scalar:
     if len(text) < 19 and text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
         return int(text)  # As nearly all are: no need to look for the other forms.
-    if _SPECIAL.fullmatch(text):
+    if text in _SPECIAL:
         return float(text.replace(".", ""))
     plain = text.replace("_", "")
-    if len(plain) <= _MAX_DIGITS and (match := _INTEGER.fullmatch(plain)):
+    integer, floating = _forms()
+    if len(plain) <= _MAX_DIGITS and (match := integer.fullmatch(plain)):
         base = next(name for name in _BASES if match[name] is not None)
         value = int(match["sign"] + match[base], _BASES[base])
         if -(2**63) <= value < 2**64:
             return value
         if base != "decimal":
             return text
-    if _FLOAT.fullmatch(text if text.startswith(".") else plain):
+    if floating.fullmatch(text if text.startswith(".") else plain):
         number = float(plain)
         return number if math.isfinite(number) else text
     return text
+
+
+@cache
+def _forms() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    # At first use: few files have other numbers than plain ones.
+    return re.compile(_INTEGER, re.ASCII), re.compile(_FLOAT, re.ASCII)
 
 
 def number_text(value: float) -> str:

@@ -28,7 +28,7 @@ MAX_MERGED_KEYS = 10_000
 
 _FINE = bytes((9, 10, 13, *range(32, 127)))
 """All of ASCII that YAML allows."""
-_SURROGATE_PAIR = re.compile(
+_SURROGATE_PAIR = (
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
 
@@ -178,7 +178,7 @@ def _decode(text: bytes | str, file: str) -> str:
         raise SpecError([error_at(file, text[: bad.start()], message)])
     if "\\u" in text and text.lstrip()[:1] in ("{", "["):
         # JSON writes characters past the first plane as two escapes, which YAML does not know.
-        text = _SURROGATE_PAIR.sub(_join_pair, text)
+        text = re.sub(_SURROGATE_PAIR, _join_pair, text)
     return text
 
 

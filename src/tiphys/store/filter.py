@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from tiphys.store.row import FINISHED, WorkflowFilter
-from tiphys.store.selector import Requirement, parse_selector
+
+if TYPE_CHECKING:
+    from tiphys.store.selector import Requirement
 
 Piece = tuple[str, list[object]]
 
@@ -39,7 +43,7 @@ def where(wanted: WorkflowFilter, narrow: Piece | None = None) -> Clause:
 
     The first label with one wanted value drives the list: its rows come in the order of creation.
     """
-    requirements = list(parse_selector(wanted.label_selector))
+    requirements = _requirements(wanted.label_selector)
     driver = next((r for r in requirements if _drives(r)), None)
     pieces = _columns(wanted)
     pieces += [narrow] if narrow else []
@@ -79,6 +83,14 @@ def tallied(wanted: WorkflowFilter) -> Clause | None:
         return None
     clause = where(plain)
     return Clause(clause.text.replace("w.", "t."), clause.values)
+
+
+def _requirements(selector: str) -> list[Requirement]:
+    if not selector:
+        return []
+    from tiphys.store.selector import parse_selector  # noqa: PLC0415 - most lists have none
+
+    return list(parse_selector(selector))
 
 
 def _drives(requirement: Requirement) -> bool:

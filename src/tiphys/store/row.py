@@ -2,9 +2,10 @@
 
 Documents (manifests, specs, nodes) are JSON in bytes: the store never looks inside. Times are
 seconds since the epoch in UTC and always come from the caller; the store owns no clock.
-"""
 
-from __future__ import annotations
+Does without ``from __future__ import annotations``: msgspec would have to evaluate each annotation
+as text when it reads the first row.
+"""
 
 import msgspec
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import binascii
 import struct
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -18,7 +19,6 @@ from tiphys.engine.node import Node
 MANY = 16
 """So many parents are worth the trouble."""
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Node).decode
 replace = msgspec.structs.replace
 
 
@@ -33,11 +33,17 @@ def encode_node(node: Node) -> bytes:
 
 def decode_node(body: bytes) -> Node:
     """Read a node; raise ``msgspec.DecodeError`` for a body that is none."""
-    node = _decode(body)
+    node = _decoder()(body)
     if node.ours.packed:
         node.ours.parents = _unpack(_stem(node.id), node.ours.packed)
         node.ours.packed = ""
     return node
+
+
+@cache
+def _decoder() -> Callable[[bytes], Node]:
+    # At first use: to look through the types of a node takes as long as to write a hundred.
+    return msgspec.json.Decoder(Node).decode
 
 
 def _stem(node_id: str) -> str:

@@ -162,3 +162,61 @@ def test_listing_does_not_load_the_loop() -> None:
     code = "from tiphys.cli.app import run; run(['list'])"
 
     assert not loaded_by(code) & {"asyncio", "tiphys.control", "tiphys.artifacts", "rich"}
+
+
+HELLO = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: hello}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    container: {image: x, command: ["true"]}
+"""
+NOT_FOR_ONE_TASK = {
+    "fractions",
+    "tiphys.cli.watch.summary",
+    "tiphys.cli.watch.tail",
+    "tiphys.control.follow",
+    "tiphys.control.recover",
+    "tiphys.control.server",
+    "tiphys.control.service",
+    "tiphys.engine.again",
+    "tiphys.engine.dag",
+    "tiphys.engine.loop",
+    "tiphys.engine.restore",
+    "tiphys.engine.resubmit",
+    "tiphys.engine.selector",
+    "tiphys.engine.steps",
+    "tiphys.executor.stream",
+    "tiphys.runtimes.data",
+    "tiphys.runtimes.logs",
+    "tiphys.scheduling.critical_path",
+    "tiphys.scheduling.explain",
+    "tiphys.scheduling.volcano",
+    "tiphys.store.selector",
+}
+
+
+def test_a_run_of_one_task_loads_nothing_that_it_never_calls(place: Path) -> None:
+    (place / "tiphys.yaml").write_text("lingerSeconds: 0.1\nisolation: process\n")
+    (place / "hello.yaml").write_text(HELLO)
+    command = [sys.executable, "-X", "importtime", "-m", "tiphys", "run", "--quiet", "hello.yaml"]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "tiphys.control.loop" in loaded
+    assert loaded & NOT_FOR_ONE_TASK == set()
+
+
+def test_who_needs_what_was_kept_from_msgspec_can_load_it_afterwards() -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['doctor', '--help']; from tiphys.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "assert 'typing_extensions' not in sys.modules; import typing_extensions"
+    )
+
+    assert {"msgspec", "typing_extensions"} <= loaded_by(code)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from tiphys.cli.failure import visible
 from tiphys.cli.text import Paint, clock
-from tiphys.cli.watch.summary import summary_lines
-from tiphys.cli.watch.tail import Tail
 from tiphys.engine.node import FULFILLED, Node, NodeType, Phase
 from tiphys.engine.run import Run
 from tiphys.executor.clock import now
-from tiphys.runtimes.logs import LogLine
 
 if TYPE_CHECKING:
+    from tiphys.cli.watch.tail import Tail
     from tiphys.control.local import Finished
+    from tiphys.runtimes.logs import LogLine
 
 LEAVES = frozenset(
     {NodeType.POD, NodeType.CONTAINER, NodeType.HTTP, NodeType.PLUGIN, NodeType.SUSPEND}
@@ -33,11 +32,16 @@ class PlainWatch:
     ) -> None:
         self._notes = notes
         self._log = log
-        self._tail = Tail(data, self._log_line) if log else None
+        self._tail = self._open_tail(data) if log else None
         self._paint = paint
         self._data = data
         self._quiet = quiet
         self._told: dict[str, str] = {}
+
+    def _open_tail(self, data: Path) -> Tail:
+        from tiphys.cli.watch.tail import Tail  # noqa: PLC0415 - only for --log
+
+        return Tail(data, self._log_line)
 
     def __enter__(self) -> Self:
         return self
@@ -88,8 +92,11 @@ class PlainWatch:
         self._notes.flush()
 
     def summarize(self, finished: Sequence[Finished]) -> None:
-        for each in finished:
-            if not (self._quiet and each.row.phase == "Succeeded"):
+        told = [x for x in finished if not (self._quiet and x.row.phase == "Succeeded")]
+        if told:
+            from tiphys.cli.watch.summary import summary_lines  # noqa: PLC0415 - not if quiet
+
+            for each in told:
                 lines = summary_lines(each.row, list(each.nodes), self._data, self._paint)
                 self._notes.write("".join(f"{line}\n" for line in lines))
         self._notes.flush()

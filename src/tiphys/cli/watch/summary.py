@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_FAILED = 5
 MAX_LINES = 10
-_NUMBER = re.compile(r"\(\d+\)$")
+_NUMBER = r"\(\d+\)$"
 _LEAVES = frozenset({NodeType.POD, NodeType.HTTP, NodeType.PLUGIN, NodeType.SUSPEND})
 
 
@@ -83,7 +83,7 @@ def _series(node: Node, lineage: Lineage) -> str:
     """Give what the attempts at the same thing have in common; "" for what is tried once."""
     owner = lineage.nodes.get(node.boundary_id)
     if is_attempt(node) or (owner is not None and owner.type is NodeType.JOB):
-        return _NUMBER.sub("", node.name)
+        return re.sub(_NUMBER, "", node.name)
     return ""
 
 

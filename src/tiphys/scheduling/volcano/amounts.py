@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tiphys.scheduling.resource import UNCHARGED
+
 Amounts = dict[str, float]
-IGNORED = frozenset({"pods"})
-"""Counted on nodes, never against a queue."""
 BASIC = frozenset({"cpu", "memory"})
 LEAST = 0.1
 """Below this an amount counts as zero, as in Volcano."""
@@ -78,7 +78,7 @@ def within_on(
     return all(
         used.get(name, 0.0) <= limit.get(name, 0.0)
         for name, amount in asked.items()
-        if amount > 0 and name not in IGNORED
+        if amount > 0 and name not in UNCHARGED
     )
 
 
@@ -90,7 +90,7 @@ def within_somewhere(
         used.get(name, 0.0) <= limit.get(name, 0.0)
         for name, amount in asked.items()
         if amount > 0
-        and name not in IGNORED
+        and name not in UNCHARGED
         and (used.get(name, 0.0) >= LEAST or limit.get(name, 0.0) >= LEAST)
     )
 
@@ -102,7 +102,7 @@ def exceeds_somewhere(
     return any(
         used.get(name, 0.0) > due.get(name, 0.0)
         for name, amount in asked.items()
-        if amount > 0 and name not in IGNORED and _is_due(name, due)
+        if amount > 0 and name not in UNCHARGED and _is_due(name, due)
     )
 
 
@@ -111,7 +111,7 @@ def shared_names(left: Mapping[str, float], right: Mapping[str, float]) -> set[s
     return {
         name
         for name, amount in left.items()
-        if amount >= LEAST and right.get(name, 0.0) >= LEAST and name not in IGNORED
+        if amount >= LEAST and right.get(name, 0.0) >= LEAST and name not in UNCHARGED
     }
 
 

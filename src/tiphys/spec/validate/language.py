@@ -10,8 +10,8 @@ from tiphys.spec import expression
 from tiphys.spec.report import Report
 from tiphys.spec.yaml import Path
 
-_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-_TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_WHOLE = r"[+-]?\d+"
+_TAG = r"\{\{.*?\}\}"
 RESULTS = frozenset(
     {
         "Succeeded",
@@ -47,7 +47,7 @@ def check_when(text: str, path: Path, report: Report) -> None:
     words = ("word", "1", "true") if "{{" in text else ("",)
     for word in words:
         try:
-            expression.evaluate_when(_TAG.sub(word, text))
+            expression.evaluate_when(re.sub(_TAG, word, text, flags=re.DOTALL))
         except ExpressionError as error:
             failure = error
         else:
@@ -80,7 +80,7 @@ def check_duration(text: str, path: Path, report: Report, *, bare: bool = True) 
     try:
         (parse_duration_or_seconds if bare else parse_duration)(text)
     except InvalidInputError as error:
-        whole = not bare and _WHOLE.fullmatch(text)
+        whole = not bare and re.fullmatch(_WHOLE, text, re.ASCII)
         report.add(path, str(error), hint=f"give a unit: {text}s" if whole else "")
 
 
@@ -88,7 +88,7 @@ def check_whole(text: str | None, path: Path, report: Report, *, least: int | No
     """Check a whole number that may be text with tags."""
     if text is None or "{{" in text:
         return
-    if not _WHOLE.fullmatch(text) or len(text) > 19:
+    if not re.fullmatch(_WHOLE, text, re.ASCII) or len(text) > 19:
         report.add(path, f"{text[:60]!r} is not a whole number")
     elif least is not None and int(text) < least:
         report.add(path, f"must be at least {least}")

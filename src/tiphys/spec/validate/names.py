@@ -16,8 +16,8 @@ from tiphys.spec.report import Report
 from tiphys.spec.yaml import Path
 
 _FIELD = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]*", re.ASCII)
-_VALUE = re.compile(r"[-a-zA-Z0-9_]+", re.ASCII)
-_METRIC = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
+_VALUE = r"[-a-zA-Z0-9_]+"
+_METRIC = r"[a-zA-Z_][a-zA-Z0-9_]*"
 _MAX_FIELD = 128
 
 
@@ -80,7 +80,7 @@ def check_value_name(name: str, path: Path, report: Report) -> bool:
     if not name:
         report.add(path, "a name is required")
         return False
-    if "{{" not in name and not _VALUE.fullmatch(name):
+    if "{{" not in name and not re.fullmatch(_VALUE, name, re.ASCII):
         hint = "use letters, digits, '_' and '-'"
         report.add(path, f"the name {name[:100]!r} is not allowed", hint=hint)
         return False
@@ -106,4 +106,4 @@ def check_unique(names: Iterable[str], path: Path, report: Report) -> None:
 
 def is_metric_name(name: str) -> bool:
     """Tell whether Prometheus takes the name of a metric or a label."""
-    return _METRIC.fullmatch(name) is not None
+    return re.fullmatch(_METRIC, name, re.ASCII) is not None

@@ -17,7 +17,6 @@ from tiphys.spec.validate.language import check_expression
 from tiphys.spec.yaml import Path
 
 _TAG = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-_DOT = re.compile(r"\.")
 _ROOTS = ("item.", "steps.", "inputs.", "outputs.", "pod.", "workflow.", "tasks.")
 # Filled in at run time only, so nothing can be said about them here.
 _ALWAYS = (
@@ -51,7 +50,7 @@ class Scope(msgspec.Struct):
 
     def knows(self, name: str) -> bool:
         """Tell whether the name can be resolved."""
-        beginnings = {name[: dot.end()] for dot in _DOT.finditer(name)}
+        beginnings = {name[: at + 1] for at, letter in enumerate(name) if letter == "."}
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names or not beginnings.isdisjoint(scope.open):
