@@ -203,6 +203,36 @@ def test_labels_that_were_changed_are_found_by_their_new_values_only(store: Stor
     assert names(store, WorkflowFilter(label_selector="a")) == []
 
 
+def test_what_an_undone_batch_said_of_a_workflow_is_written_when_it_is_said_again(
+    store: Store,
+) -> None:
+    store.commit(Batch(submitted=[workflow(a="1")]))
+    header = WorkflowHeader(uid="uid-argo-wf", phase="Running", queue="q", labels={"b": "3"})
+    other = msgspec.structs.replace(node(0), id="another")  # At the place of the first.
+    with pytest.raises(StoreError):
+        store.commit(Batch(headers=[header], nodes=[node(0), other]))
+
+    store.commit(Batch(headers=[header]))
+
+    row = store.workflow("wf")
+    assert (row.phase, row.queue, row.labels) == ("Running", "q", {"b": "3"})
+    assert names(store, WorkflowFilter(label_selector="b=3")) == ["wf"]
+
+
+def test_a_header_that_goes_back_to_what_was_before_is_written(store: Store) -> None:
+    store.commit(Batch(submitted=[workflow(a="1")]))
+    headers = [
+        WorkflowHeader(uid="uid-argo-wf", phase=phase, labels={"a": value})
+        for phase, value in (("Running", "1"), ("Pending", "2"), ("Running", "1"))
+    ]
+
+    for header in headers:
+        store.commit(Batch(headers=[header]))
+
+    row = store.workflow("wf")
+    assert (row.phase, row.labels) == ("Running", {"a": "1"})
+
+
 def test_empty_outputs_clear_what_was_there_and_none_keeps_it(store: Store) -> None:
     store.commit(Batch(submitted=[workflow()]))
     store.commit(Batch(headers=[WorkflowHeader(uid="uid-argo-wf", phase="", outputs=b"{}")]))

@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Any
 
 from tiphys.control.abroad import Abroad
-from tiphys.control.explain import lock_holders
 from tiphys.control.locks import LockTable, Waiting
 from tiphys.control.planning import Planning
 from tiphys.control.record import Ledger
@@ -183,6 +182,8 @@ class Control:
         run = self.runs.get(uid)
         if run is None:
             return []
+        from tiphys.control.explain import lock_holders  # noqa: PLC0415 - only for who asks
+
         rows = self._planning.explain(run, self.now(), lock_holders(self._locks, self.runs))
         return self._waits.told(run, rows, attempt_id)
 

@@ -1,11 +1,10 @@
 """What the executor and its client say to each other: length-prefixed msgpack over a Unix socket.
 
-Plain data, no behaviour but framing. The first frame of a client is ``Hello``; the executor
+Plain data, no behaviour but framing, and without ``from __future__ import annotations``, for the
+reason that `spec.model.base` gives. The first frame of a client is ``Hello``; the executor
 answers ``Welcome`` or ``Refused`` and closes. After that the client sends ``Start``, ``Attach``,
 ``Stop`` and ``Ack``, the executor ``Batch``es of events. Both sides of one version only.
 """
-
-from __future__ import annotations
 
 import struct
 from collections.abc import Iterator

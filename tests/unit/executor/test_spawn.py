@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,3 +90,33 @@ def test_a_process_begins_in_its_own_session_with_nothing_ignored(tmp_path: Path
         signal.signal(signal.SIGUSR2, handler)
         os.chdir(before[0])
         os.umask(before[1])
+
+
+def test_what_an_executor_of_short_turns_starts_has_turns_as_usual() -> None:
+    ask = "import os; print(os.sched_getscheduler(0) & os.SCHED_RESET_ON_FORK)"
+    code = f"""
+import subprocess, sys
+from tiphys.executor.linux import take_short_turns
+print(take_short_turns(100_000), flush=True)
+{ask}
+subprocess.run([sys.executable, "-c", {ask!r}], check=True)
+"""
+    said = subprocess.run(
+        [sys.executable, "-u", "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+
+    assert said == ["True", str(os.SCHED_RESET_ON_FORK), "0"]
+
+
+def test_a_priority_that_tasks_should_inherit_is_left_alone() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may raise a priority")
+    code = """
+import os
+from tiphys.executor.linux import take_short_turns
+os.nice(-5)
+print(take_short_turns(100_000), os.sched_getscheduler(0))
+"""
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert said.stdout.split() == ["False", str(os.SCHED_OTHER)]
