@@ -33,8 +33,10 @@ class Rooms:
         self._free: list[str] = []
         self._numbers = count()
         self._is_made = False
-        self._seen: dict[str, list[int]] = {}
+        self._seen: dict[str, tuple[int, int]] = {}
         """Rooms that were empty some time after they were made, and when they were last changed."""
+        self._inside: dict[str, tuple[int, int]] = {}
+        """Rooms with their working directories, kept open: each attempt has both looked at."""
 
     def take(self) -> str:
         """Return an empty room."""
@@ -46,7 +48,14 @@ class Rooms:
             self._is_made = True
         room = f"{self._folder}/{next(self._numbers)}"
         os.mkdir(room, 0o755)
-        os.mkdir(f"{room}/{_WORK}", 0o755)
+        os.mkdir(work_of(room), 0o755)
+        flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+        outer = os.open(room, flags)
+        try:
+            self._inside[room] = outer, os.open(work_of(room), flags)
+        except OSError:
+            os.close(outer)
+            raise
         return room
 
     def give_back(self, room: str, folder: str) -> None:
@@ -57,6 +66,8 @@ class Rooms:
                 return
         # Whatever a task has done to it, it is used no more.
         self._seen.pop(room, None)
+        for descriptor in self._inside.pop(room, ()):
+            os.close(descriptor)
         with suppress(OSError):
             if _is_empty(room):
                 remove_tree(room)
@@ -65,8 +76,9 @@ class Rooms:
                 os.rename(room, f"{folder}/{LEFT}")
 
     def _is_untouched(self, room: str) -> bool:
-        # Of its times the one that a task cannot set; it tells of new rights, too.
-        state = [os.stat(path).st_ctime_ns for path in (room, work_of(room))]
+        # Of its times the one that a task cannot set; it tells of new rights and names, too.
+        outer, inner = self._inside[room]
+        state = os.fstat(outer).st_ctime_ns, os.fstat(inner).st_ctime_ns
         known = self._seen.get(room)
         if known is not None:
             return known == state

@@ -27,8 +27,8 @@ class Watch:
 
     def pipes(self, run: ContainerRun) -> tuple[int, int]:
         """Return where a container is to write its output and its errors."""
-        out, err = (self._stream(run.name, name) for name in STREAMS)
-        return out.writer, err.writer
+        out, err = STREAMS
+        return self._stream(run.name, out).writer, self._stream(run.name, err).writer
 
     def _stream(self, container: str, name: str) -> Stream:
         path = log_path(self._attempt.folder, container, name)

@@ -94,3 +94,27 @@ def test_rooms_of_an_executor_before_are_cleared(tmp_path: Path) -> None:
     Path(work_of(room), "old").touch()
 
     assert os.listdir(work_of(Rooms(tmp_path / "rooms").take())) == []
+
+
+def test_a_room_that_is_another_one_now_is_used_no_more(rooms: Rooms, tmp_path: Path) -> None:
+    room = rooms.take()
+    time.sleep(0.15)
+    rooms.give_back(room, str(tmp_path / "first"))
+    assert rooms.take() == room
+    os.rename(room, f"{room}-away")
+    os.makedirs(work_of(room))
+
+    rooms.give_back(room, str(tmp_path / "second"))
+
+    assert rooms.take() != room
+
+
+def test_a_room_that_is_left_is_let_go_of(rooms: Rooms, tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+
+    for number in range(3):
+        room = rooms.take()
+        Path(work_of(room), "file").touch()
+        rooms.give_back(room, str(tmp_path / str(number)))
+
+    assert len(os.listdir("/proc/self/fd")) == before
