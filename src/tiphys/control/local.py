@@ -54,12 +54,14 @@ async def run_order(order: Order, watcher: Watcher) -> list[Finished]:
     for problem in order.warnings:
         watcher.note(f"warning: {problem}")
     loop = asyncio.get_running_loop()
-    end = loop.time() + PATIENCE
+    end: float | None = None
     while True:
         try:
             return await _run_here(order, watcher)
         except StoreLockedError:
             caller = knock(order.options.data)
+            # From here on: to get so far may have taken long, and the host no less.
+            end = end or loop.time() + PATIENCE
             if caller is None and loop.time() >= end:
                 raise
         if caller is not None:

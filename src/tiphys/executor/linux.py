@@ -166,9 +166,13 @@ def take_short_turns(nanoseconds: int) -> bool:
 
     For this thread alone. Kernels before 6.12 take the wish and do not know it.
     """
-    number, nice = _SCHED_SETATTR.get(os.uname().machine), os.getpriority(os.PRIO_PROCESS, 0)
+    number = _SCHED_SETATTR.get(os.uname().machine)
+    try:
+        nice, policy = os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)
+    except OSError:  # Not everywhere is one told: musl's libc never does.
+        return False
     # A priority of one's own would not be passed on to what is started.
-    if number is None or nice < 0 or os.sched_getscheduler(0) != os.SCHED_OTHER:
+    if number is None or nice < 0 or policy != os.SCHED_OTHER:
         return False
     size = _ATTRIBUTES.size
     wish = _ATTRIBUTES.pack(size, os.SCHED_OTHER, _RESET_ON_FORK, nice, 0, nanoseconds, 0, 0)

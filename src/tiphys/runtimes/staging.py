@@ -112,6 +112,7 @@ def _drop_mounts(plan: Plan, missing: set[str]) -> None:
         for run in plan.attempt.containers
     )
     plan.attempt = msgspec.structs.replace(plan.attempt, containers=runs)
+    plan.placed = plan.placed and any(run.mounts for run in runs)
 
 
 def is_tidy(folder: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from tiphys.errors import RuntimeFailure
 from tiphys.ports import Task
+from tiphys.runtimes import staging
 from tiphys.runtimes.config import LocalConfig
 from tiphys.runtimes.translate import MOST_PATTERNS, Translator
 from tiphys.spec import model
@@ -118,3 +119,14 @@ def test_many_templates_do_not_fill_the_memory(tmp_path: Path) -> None:
         ours.translate(task(number, template(TEMPLATES["plain"])), "sandbox")
 
     assert len(ours._patterns) <= MOST_PATTERNS
+
+
+def test_a_task_whose_only_file_is_missing_claims_no_place(tmp_path: Path) -> None:
+    given = template(TEMPLATES["an input"])
+    plan = translator(tmp_path).translate(task(1, given), "process")
+    was_placed = plan.placed
+
+    staging._drop_mounts(plan, {str(load.destination) for load in plan.loads})
+
+    assert was_placed
+    assert not plan.placed
