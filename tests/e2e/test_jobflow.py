@@ -341,7 +341,8 @@ def free_port() -> int:
 
 
 def python(name: str, source: str, port: int) -> Document:
-    command = [sys.executable, "-c", source.replace("PORT", str(port))]
+    # Not the one of our environment: where that lies below /tmp, a sandbox has none of it.
+    command = [os.path.realpath(sys.executable), "-c", source.replace("PORT", str(port))]
     return task(name, "", container={"command": command})
 
 
