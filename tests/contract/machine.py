@@ -16,8 +16,7 @@ from tiphys.artifacts import ArtifactConfig, Repositories
 from tiphys.errors import RuntimeFailure
 from tiphys.executor.group import own_groups
 from tiphys.ports import RuntimeEvent, Task, TaskEnded
-from tiphys.runtimes.config import ImageCommand, LocalConfig
-from tiphys.runtimes.engine import ENGINES
+from tiphys.runtimes.config import ENGINES, ImageCommand, LocalConfig
 from tiphys.runtimes.local import LocalRuntime
 from tiphys.spec import model
 

@@ -13,7 +13,7 @@ import pytest
 from tests.contract.engine_image import IMAGE, containers_of
 from tests.contract.machine import Machine, shell
 from tiphys.errors import RuntimeFailure
-from tiphys.runtimes.engine import ENGINES
+from tiphys.runtimes.config import ENGINES
 from tiphys.spec import model
 
 

@@ -18,8 +18,7 @@ from tests.contract.machine import Machine, shell
 from tiphys.errors import StaleEpochError
 from tiphys.executor import survivors
 from tiphys.ports import Task, TaskProgressed, TaskReady
-from tiphys.runtimes.config import ImageCommand
-from tiphys.runtimes.engine import ENGINES
+from tiphys.runtimes.config import ENGINES, ImageCommand
 from tiphys.runtimes.logs import LogReader
 from tiphys.spec import model
 

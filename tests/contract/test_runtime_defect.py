@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ RAW = model.Artifact(name="raw", path="/tmp/raw", raw=model.RawArtifact(data="te
 MADE = model.Artifact(name="made", path="/tmp/made")
 
 
-@pytest.mark.parametrize(
+BEFORE_AND_AFTER = pytest.mark.parametrize(
     "template",
     [
         shell("true", inputs=model.Inputs(artifacts=(RAW,))),
@@ -34,6 +35,9 @@ MADE = model.Artifact(name="made", path="/tmp/made")
     ],
     ids=["before the start", "after the end"],
 )
+
+
+@BEFORE_AND_AFTER
 def test_a_defect_of_ours_is_told(template: model.Template, tmp_path: Path) -> None:
     machine = Machine(tmp_path / "data", "sandbox")
     machine.artifacts = Defective(
@@ -47,3 +51,19 @@ def test_a_defect_of_ours_is_told(template: model.Template, tmp_path: Path) -> N
 
     assert end.phase == "Error"
     assert "ZeroDivisionError: a defect" in end.message
+
+
+@BEFORE_AND_AFTER
+def test_a_module_that_cannot_be_loaded_is_told(
+    template: model.Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As in an installation that is being replaced under a running server.
+    monkeypatch.setitem(sys.modules, "tiphys.runtimes.staging", None)
+    with Machine(tmp_path / "data", "sandbox") as machine:
+        if not machine.usable:
+            pytest.skip(machine.why)
+
+        end = machine.run(template)
+
+    assert end.phase == "Error"
+    assert "tiphys.runtimes.staging" in end.message

@@ -208,7 +208,8 @@ def _is_delegated(found: dict[str, str], open_ones: list[str]) -> bool:
 
 def check_engines() -> Iterator[Finding]:
     """Look for container engines."""
-    from tiphys.runtimes.engine import ENGINES, Engine  # noqa: PLC0415
+    from tiphys.runtimes.config import ENGINES  # noqa: PLC0415
+    from tiphys.runtimes.engine import Engine  # noqa: PLC0415
 
     try:
         wanted = settings().isolation

@@ -43,8 +43,7 @@ from tiphys.engine.lifecycle import begin
 from tiphys.engine.node import Node
 from tiphys.engine.run import Run
 from tiphys.errors import NameTakenError
-from tiphys.ports import VOLCANO, Dispatcher
-from tiphys.runtimes.inline import InlineRuntime
+from tiphys.ports import VOLCANO, Dispatcher, Runtime
 from tiphys.runtimes.local import LocalRuntime
 from tiphys.runtimes.router import ClusterRuntime, RouterRuntime
 from tiphys.scheduling import Resources
@@ -354,9 +353,7 @@ def _make_runtime(
     local = LocalRuntime(
         data, config=config.local(), resources=resources, artifacts=artifacts, epoch=epoch
     )
-    inline = InlineRuntime(
-        resources=resources, artifacts=artifacts, allow=config.egress.get("allow", ())
-    )
+    inline = partial(_make_inline, config, resources, artifacts)
     cluster = partial(_make_cluster, data, config, artifacts)
     return RouterRuntime(local, inline, cluster, partial(_make_volcano, data, config))
 
@@ -397,6 +394,14 @@ def _join_cluster(host: Host, config: Config, watcher: Watcher) -> None:
 
 async def _sweep_nothing(_: Sequence[str], __: Sequence[str]) -> None:
     """End nothing: there is no cluster."""
+
+
+def _make_inline(config: Config, resources: HostResources, artifacts: Artifacts) -> Runtime:
+    """Give the runtime of nodes that need no process; loaded only where there are some."""
+    from tiphys.runtimes.inline import InlineRuntime  # noqa: PLC0415
+
+    allow = config.egress.get("allow", ())
+    return InlineRuntime(resources=resources, artifacts=artifacts, allow=allow)
 
 
 def _make_cluster(data: Path, config: Config, artifacts: Artifacts) -> ClusterRuntime:

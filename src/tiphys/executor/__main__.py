@@ -7,6 +7,7 @@ which more options may come; without one it goes away.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -16,6 +17,9 @@ USAGE = (
     " [--wait] [--foreground]\n"
 )
 FLAGS = ("--foreground", "--no-sandbox", "--wait")
+GARBAGE = (20_000, 20, 20)
+"""Python looks for rings of dead objects after every 700 new ones. Modules are many objects and no
+rings, and so are attempts."""
 
 
 def main(argv: list[str]) -> int:
@@ -24,6 +28,7 @@ def main(argv: list[str]) -> int:
     if not options.get("--data"):
         sys.stderr.write(USAGE)
         return 2
+    gc.set_threshold(*GARBAGE)
     # msgspec looks for it and can do without; it takes longer to import than all of ours.
     sys.modules.setdefault("typing_extensions", None)  # type: ignore[arg-type]
     from tiphys.executor.place import START, Place  # noqa: PLC0415 - not for a wrong argument

@@ -16,7 +16,7 @@ from tiphys.executor.place import Place
 
 START_TIMEOUT = 20.0
 LATER = 0.02
-"""Seconds."""
+"""Seconds; what waits may wait for twice as long."""
 START_AGAIN = 3.0
 """Seconds after which another is started: the first found one at work, which then went away."""
 
@@ -42,7 +42,7 @@ class _Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Take what has arrived."""
         for body in self._frames.feed(self._room[:nbytes]):
-            reply = protocol.decode_reply(body)
+            reply = protocol.reply_decoder().decode(body)
             if isinstance(reply, protocol.Batch):
                 self._client.on_events(reply.events)
             elif not self.answer.done():
@@ -74,6 +74,9 @@ class ExecutorClient:
         self._on_lost = on_lost
         self._connection: _Connection | None = None
         self._later = bytearray()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._overtaken = False
+        """Whether what waited when the alarm was set has gone with another request since."""
         self.welcome: protocol.Welcome | None = None
 
     @property
@@ -157,13 +160,27 @@ class ExecutorClient:
             return False
         self._connection.transport.write(protocol.frame(request) + self._later)
         self._later.clear()
+        self._overtaken = True
         return True
 
     def send_later(self, request: protocol.Request) -> None:
         """Send a request with the next one, or soon by itself: each wakes the executor."""
-        if not self._later:
-            asyncio.get_running_loop().call_later(LATER, self._send_rest)
         self._later += protocol.frame(request)
+        if self._alarm is None:
+            self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        self._overtaken = False
+        self._alarm = asyncio.get_running_loop().call_later(LATER, self._ring)
+
+    def _ring(self) -> None:
+        """Send what has waited long enough. What came after a request that took all before it
+        along has not: with a request every few milliseconds none is ever sent alone."""
+        self._alarm = None
+        if self._later and self._overtaken:
+            self._set_alarm()
+        else:
+            self._send_rest()
 
     def _send_rest(self) -> None:
         if self._later and self._connection is not None and self._connection.transport is not None:
@@ -178,6 +195,9 @@ class ExecutorClient:
 
     def close(self) -> None:
         """Hang up; the executor goes on."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         self._send_rest()
         connection, self._connection = self._connection, None
         if connection is not None and connection.transport is not None:

@@ -14,6 +14,8 @@ from pathlib import Path
 from tiphys.folders import make_durable
 
 ROOM = 107
+LEFT = "room"
+"""What a working directory (``rooms``) is called in the folder of its attempt."""
 START = "start"
 """The word for an executor that was loaded ahead; options follow it."""
 

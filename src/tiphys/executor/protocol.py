@@ -8,6 +8,7 @@ answers ``Welcome`` or ``Refused`` and closes. After that the client sends ``Sta
 
 import struct
 from collections.abc import Iterator
+from functools import cache
 
 import msgspec
 
@@ -219,8 +220,18 @@ Request = Hello | Start | Attach | Stop | Ack | Keep | Probe
 Reply = Welcome | Refused | Batch
 
 _encode = msgspec.msgpack.Encoder().encode
-decode_request = msgspec.msgpack.Decoder(Request).decode
-decode_reply = msgspec.msgpack.Decoder(Reply).decode
+
+
+@cache
+def request_decoder() -> msgspec.msgpack.Decoder[Request]:
+    """Give what the executor reads with."""
+    return msgspec.msgpack.Decoder(Request)
+
+
+@cache
+def reply_decoder() -> msgspec.msgpack.Decoder[Reply]:
+    """Give what a client reads with; either side needs only one."""
+    return msgspec.msgpack.Decoder(Reply)
 
 
 def frame(message: Request | Reply) -> bytes:

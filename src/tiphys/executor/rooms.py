@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from time import time_ns
 
+from tiphys.executor.place import LEFT
 from tiphys.executor.tree import clear_tree, remove_tree
 
 KEPT = 64
@@ -21,8 +22,6 @@ KEPT = 64
 _SURELY_LATER = 100_000_000
 _WORK = "work"
 _PROGRESS = "progress"
-LEFT = "room"
-"""What a room is called in the folder of its attempt."""
 
 
 class Rooms:

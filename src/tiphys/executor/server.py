@@ -190,7 +190,7 @@ class Server:
                 self._drop(client)
                 return
             for body in client.frames.feed(data):
-                self._handle(client, protocol.decode_request(body))
+                self._handle(client, protocol.request_decoder().decode(body))
         except BlockingIOError:
             return
         except (OSError, ValueError, msgspec.MsgspecError):
@@ -332,7 +332,6 @@ def serve(place: Place, linger: float, *, sandboxes: bool = True, listens: int =
     sys.setswitchinterval(0.001)
     linux.take_short_turns(TURN)
     gc.freeze()  # What is there now stays to the end.
-    gc.set_threshold(20_000, 20, 20)  # An attempt makes many objects, and no rings of them.
     server = Server(claim, place, linger, sandboxes=sandboxes)
     if listens >= 0:
         os.close(listens)

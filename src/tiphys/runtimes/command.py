@@ -10,7 +10,7 @@ from tiphys.errors import RuntimeFailure
 from tiphys.runtimes.config import ImageCommand, LocalConfig
 from tiphys.spec import model
 
-_REFERENCE = re.compile(r"\$(\$|\(([^()]*)\))")
+_REFERENCE = r"\$(\$|\(([^()]*)\))"
 
 
 def image_names(image: str) -> list[str]:
@@ -72,7 +72,7 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
             return "$"
         return variables.get(match[2], match[0])
 
-    return _REFERENCE.sub(value, text)
+    return re.sub(_REFERENCE, value, text)
 
 
 def with_interpreter(argv: tuple[str, ...], path: str) -> tuple[str, ...]:

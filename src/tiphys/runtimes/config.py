@@ -5,6 +5,9 @@ Does without ``from __future__ import annotations``, for the reason that `spec.m
 
 import msgspec
 
+ENGINES = ("podman", "docker")
+"""The container engines that run real images (`runtimes.engine`)."""
+
 
 class ImageCommand(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True

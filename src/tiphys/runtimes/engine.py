@@ -30,7 +30,6 @@ PATIENCE = 120.0
 """Seconds that one call of the engine may take."""
 REMOVALS = 3
 """Tries to remove a container: the engine may still be clearing up after it."""
-RUN_FOLDER = "/var/run/argo"
 PASSED = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _PULL = {"Always": "always", "Never": "never", "IfNotPresent": "missing"}
 _NO_CONTAINER = 125
@@ -61,7 +60,6 @@ _DIALECTS = {
     ),
     "docker": Dialect(("--log-driver", "none"), ("cp", "--follow-link"), ("rm", "--force")),
 }
-ENGINES = tuple(_DIALECTS)
 
 
 class State(msgspec.Struct, frozen=True):

@@ -12,12 +12,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from tiphys.runtimes.translate import HOSTS_PATH
 from tiphys.runtimes.volume import write_file
 from tiphys.spec import model
 
-HOSTS_PATH = "/etc/hosts"
-HOSTS_FOLDER = "/etc/volcano"
-"""Where pods of a Volcano Job find the names of their mates, task by task."""
 _HEADING = "# Entries added by hostAliases."
 
 

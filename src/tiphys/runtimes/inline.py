@@ -29,17 +29,6 @@ LOST = "lost: the server was restarted during the request"
 STOPPED = "stopped before the answer came"
 
 
-def is_inline(template: model.Template) -> bool:
-    """Whether a template needs no process."""
-    return (
-        template.http is not None
-        or template.data is not None
-        or template.resource is not None
-        or template.plugin is not None
-        or template.volcano_probe is not None
-    )
-
-
 class _Breakable(Protocol):
     def cut(self) -> None: ...
 

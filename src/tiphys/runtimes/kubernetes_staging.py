@@ -14,7 +14,8 @@ from tiphys.ports import Task
 from tiphys.runtimes import kubernetes_helper as helper
 from tiphys.runtimes.kubernetes_attempt import PodAttempt
 from tiphys.runtimes.kubernetes_job import Order
-from tiphys.runtimes.staging import ArtifactStore, Collector, stage, tidy
+from tiphys.runtimes.remains import tidy
+from tiphys.runtimes.staging import ArtifactStore, Collector, stage
 from tiphys.runtimes.translate import Load, Plan
 from tiphys.spec import model
 

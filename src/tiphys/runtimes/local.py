@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -24,7 +24,6 @@ from tiphys.executor import protocol
 from tiphys.executor.client import ExecutorClient
 from tiphys.executor.clock import now
 from tiphys.executor.place import identity
-from tiphys.executor.tree import remove_tree
 from tiphys.ports import (
     AttemptId,
     Resources,
@@ -38,12 +37,15 @@ from tiphys.ports import (
     Usage,
 )
 from tiphys.runtimes import readiness, verdict
-from tiphys.runtimes.config import LocalConfig
-from tiphys.runtimes.engine import ENGINES, Engine
+from tiphys.runtimes.config import ENGINES, LocalConfig
 from tiphys.runtimes.places import Places, TakenError
-from tiphys.runtimes.staging import ArtifactStore, Collector, is_tidy, read_result, stage, tidy
+from tiphys.runtimes.remains import read_result, tidy, untidy
 from tiphys.runtimes.translate import MAIN, Plan, Translator
 from tiphys.spec import model
+
+if TYPE_CHECKING:
+    from tiphys.runtimes.engine import Engine
+    from tiphys.runtimes.staging import ArtifactStore
 
 WORKERS = 4
 LOOPBACK = "127.0.0.1"
@@ -107,6 +109,8 @@ class LocalRuntime:
         self._sink = sink
         wanted = self._config.isolation
         if wanted in ENGINES:
+            from tiphys.runtimes.engine import Engine  # noqa: PLC0415 - most have none
+
             self._engine = await self._in_thread(partial(Engine.find, wanted, self._owner()))
             self._translator.engine = self._probes.engine = self._engine
         welcome = await self._client.connect()
@@ -188,15 +192,17 @@ class LocalRuntime:
         """Forget attempts whose TaskEnded is on record; of their files only the logs stay."""
         self._client.send_later(protocol.Ack(tuple(ids)))
         folders = [folder for name in ids if (folder := self._untidy.pop(name, None)) is not None]
-        untidy = [folder for folder in folders if not is_tidy(folder)]
-        if untidy:
-            self._spawn(self._tidy(untidy))
+        left = untidy(folders)
+        if left:
+            self._spawn(self._tidy(left))
         kept = [plan for name in ids if (plan := self._kept.pop(name, None)) is not None]
         if kept:
             self._spawn(self._remove_containers(kept))
 
     async def remove(self, workflow_uid: str) -> None:
         """Delete the logs and all else of a workflow of which nothing runs any more."""
+        from tiphys.executor.tree import remove_tree  # noqa: PLC0415 - a run of its own keeps all
+
         await self._in_thread(partial(remove_tree, str(self._translator.folder / workflow_uid)))
 
     async def close(self) -> None:
@@ -239,6 +245,8 @@ class LocalRuntime:
     async def _stage_and_start(self, plan: Plan) -> None:
         problem = ""
         try:
+            from tiphys.runtimes.staging import stage  # noqa: PLC0415 - most tasks have no files
+
             await self._in_thread(partial(stage, plan, self._artifacts))
             if plan.placed:
                 await self._claim(plan)
@@ -375,8 +383,10 @@ class LocalRuntime:
         problems: list[str] = []
         if files or _has_logs(plan, event):
             engine = self._engine if plan.attempt.isolation in ENGINES else None
-            collector = Collector(plan, self._artifacts, engine)
             try:
+                from tiphys.runtimes.staging import Collector  # noqa: PLC0415 - as above
+
+                collector = Collector(plan, self._artifacts, engine)
                 saved, problems = await self._in_thread(partial(collector.collect, files=files))
             except Exception as error:  # As above: the end must be told, whatever is wrong with us.
                 saved, problems = model.Outputs(), [f"{type(error).__name__}: {error}"]

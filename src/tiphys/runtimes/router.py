@@ -12,8 +12,25 @@ from pathlib import Path
 from typing import Protocol
 
 from tiphys.ports import LOCAL, AttemptId, Runtime, Sink, Task
-from tiphys.runtimes.inline import InlineRuntime, is_inline
 from tiphys.runtimes.local import LocalRuntime
+from tiphys.spec import model
+
+
+def is_inline(template: model.Template) -> bool:
+    """Whether a template needs no process."""
+    return (
+        template.http is not None
+        or template.data is not None
+        or template.resource is not None
+        or template.plugin is not None
+        or template.volcano_probe is not None
+    )
+
+
+def _is_plain(task: Task) -> bool:
+    """Whether it is a process of this machine: nothing else has to be opened for it."""
+    template = task.template
+    return task.scheduler == LOCAL and template.volcano_job is None and not is_inline(template)
 
 
 class ClusterRuntime(Runtime, Protocol):
@@ -30,13 +47,14 @@ class RouterRuntime:
     def __init__(
         self,
         local: LocalRuntime,
-        inline: InlineRuntime,
+        inline: Callable[[], Runtime],
         cluster: Callable[[], ClusterRuntime] | None = None,
         volcano: Callable[[], ClusterRuntime] | None = None,
     ) -> None:
         self.name = local.name
         self._local = local
-        self._inline = inline
+        self._make_inline = inline
+        self._inline: Runtime | None = None
         self._make_cluster, self._make_volcano = cluster, volcano
         self._cluster: ClusterRuntime | None = None
         self._volcano: ClusterRuntime | None = None
@@ -49,7 +67,6 @@ class RouterRuntime:
     async def open(self, sink: Sink) -> None:
         """Open what is there from the beginning."""
         self._sink = sink
-        await self._inline.open(sink)
         await self._local.open(sink)
 
     async def start(self, tasks: Sequence[Task]) -> None:
@@ -90,20 +107,24 @@ class RouterRuntime:
 
     async def close(self) -> None:
         """Let go of all."""
-        await self._inline.close()
+        if self._inline is not None:
+            await self._inline.close()
         await self._local.close()
         for runtime in (self._cluster, self._volcano):
             if runtime is not None:
                 await runtime.close()
 
     async def _split(self, tasks: Sequence[Task]) -> list[tuple[Runtime, list[Task]]]:
-        found: dict[int, tuple[Runtime, list[Task]]] = {}
+        own: list[Task] = []
+        found: dict[int, tuple[Runtime, list[Task]]] = {id(self._local): (self._local, own)}
         for task in tasks:
-            runtime = await self._runtime_of(task)
-            if runtime is not self._local:
-                self._elsewhere[task.id] = runtime
+            runtime = self._local if _is_plain(task) else await self._runtime_of(task)
+            if runtime is self._local:
+                own.append(task)
+                continue
+            self._elsewhere[task.id] = runtime
             found.setdefault(id(runtime), (runtime, []))[1].append(task)
-        return list(found.values())
+        return [each for each in found.values() if each[1]]
 
     async def _runtime_of(self, task: Task) -> Runtime:
         template = task.template
@@ -112,7 +133,13 @@ class RouterRuntime:
         on_cluster = task.scheduler != LOCAL and self._make_cluster is not None
         if on_cluster and (template.resource is not None or not is_inline(template)):
             return await self._open_cluster()
-        return self._inline if is_inline(template) else self._local
+        return await self._open_inline() if is_inline(template) else self._local
+
+    async def _open_inline(self) -> Runtime:
+        if self._inline is None:
+            self._inline = self._make_inline()
+            await self._inline.open(self._sink)
+        return self._inline
 
     async def _open_cluster(self) -> ClusterRuntime:
         if self._cluster is None:

@@ -18,7 +18,6 @@ import msgspec
 from tiphys.engine.shield import unshield
 from tiphys.errors import ArtifactError, ArtifactNotFoundError, RuntimeFailure
 from tiphys.executor.place import place_of
-from tiphys.executor.rooms import LEFT
 from tiphys.executor.tree import remove_tree
 from tiphys.ports import Task
 from tiphys.runtimes.environment import pod_of
@@ -30,10 +29,6 @@ from tiphys.spec import model
 if TYPE_CHECKING:
     from tiphys.runtimes.engine import Engine
 
-SCRIPT = "script"
-UNTIDY = frozenset({"inputs", "volumes", "merged", LEFT, "run", "env", SCRIPT})
-"""What the folder of an attempt may have besides its logs."""
-RESULT_BYTES = 256 * 1024
 MAX_PARAMETER = 64 * 1024 * 1024
 
 
@@ -113,35 +108,6 @@ def _drop_mounts(plan: Plan, missing: set[str]) -> None:
     )
     plan.attempt = msgspec.structs.replace(plan.attempt, containers=runs)
     plan.placed = plan.placed and any(run.mounts for run in runs)
-
-
-def is_tidy(folder: str) -> bool:
-    """Tell whether there is at most what ``tidy`` leaves."""
-    if not os.access(folder, os.F_OK):  # Of most attempts there is no folder at all.
-        return True
-    try:
-        return UNTIDY.isdisjoint(os.listdir(folder))
-    except FileNotFoundError:
-        return True
-
-
-def tidy(folder: str) -> None:
-    """Remove everything of an attempt but its logs: inputs, volumes, secrets written as files."""
-    for name in UNTIDY - {SCRIPT}:
-        remove_tree(f"{folder}/{name}")
-    Path(folder, SCRIPT).unlink(missing_ok=True)
-
-
-def read_result(folder: Path) -> str:
-    """Return the end of main's standard output, without its last newline."""
-    try:
-        with open(folder / "main.stdout", "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            file.seek(max(0, size - RESULT_BYTES))
-            data = file.read(RESULT_BYTES)
-    except FileNotFoundError:
-        return ""
-    return data.removesuffix(b"\n").decode("utf-8", "replace")
 
 
 class Files(Protocol):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,17 +26,22 @@ from tiphys.executor.protocol import (
     Mount,
 )
 from tiphys.ports import Resources, Task
-from tiphys.runtimes import patch
 from tiphys.runtimes.command import container_argv, expand, script_argv, with_interpreter
-from tiphys.runtimes.config import LocalConfig
-from tiphys.runtimes.engine import ENGINES, RUN_FOLDER, Engine
+from tiphys.runtimes.config import ENGINES, LocalConfig
 from tiphys.runtimes.environment import Environment, argo_environment, host_environment
-from tiphys.runtimes.hosts import HOSTS_FOLDER, HOSTS_PATH, write_hosts
 from tiphys.runtimes.volume import Volumes, write_file
 from tiphys.spec import model
 
+if TYPE_CHECKING:
+    from tiphys.runtimes.engine import Engine
+
 SCRIPT_PATH = "/argo/staging/script"
 PROGRESS_PATH = "/tmp/argo-progress"
+RUN_FOLDER = "/var/run/argo"
+"""Where containers of an engine find it instead."""
+HOSTS_PATH = "/etc/hosts"
+HOSTS_FOLDER = "/etc/volcano"
+"""Where pods of a Volcano Job find the names of their mates, task by task."""
 MAIN = "main"
 
 
@@ -99,6 +105,8 @@ def has_outputs(task: Task) -> bool:
     outputs = task.template.outputs
     if outputs.artifacts:
         return True
+    if not outputs.parameters:
+        return False
     return any(p.value_from is not None and p.value_from.path for p in outputs.parameters)
 
 
@@ -137,7 +145,11 @@ class Translator:
         known = self._patterns.get((id(task.template), isolation))
         if known is not None and known.template is task.template and not task.pod_spec_patch:
             return Plan(task, self._attempt(task, isolation, known, (_filled(known, task),)))
-        template = patch.apply(task.template, task.pod_spec_patch)
+        template = task.template
+        if task.pod_spec_patch or template.pod_spec_patch:
+            from tiphys.runtimes import patch  # noqa: PLC0415 - few have one
+
+            template = patch.apply(template, task.pod_spec_patch)
         writer = _Writer(task, template, self._path_of(task), isolation, self)
         runs = tuple(writer.run(member) for member in _members(template))
         limits, progress = _limits(template, self._config), writer.progress(runs)
@@ -282,6 +294,8 @@ class _Writer:
         if isinstance(container, model.ScriptTemplate) and container.source:
             yield from self._script(container)
         if self._template.host_aliases and self._sandboxed and HOSTS_PATH not in unique:
+            from tiphys.runtimes.hosts import write_hosts  # noqa: PLC0415 - few have any
+
             hosts = write_hosts(self._template.host_aliases, self._folder)
             yield Mount(str(hosts), HOSTS_PATH)
         if self._engine is not None:

@@ -6,7 +6,7 @@ failed gives the message. Of several mains the one that ended first is the cause
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tiphys.executor.protocol import Attempt, ContainerExit, Ended
 from tiphys.ports import ContainerEnd
@@ -59,8 +59,10 @@ def describe(exit_: ContainerExit) -> str:
     return f"{text}: {exit_.error}" if exit_.error else text
 
 
-def members(ended: Ended, names: Iterable[str]) -> tuple[ContainerEnd, ...]:
+def members(ended: Ended, names: Sequence[str]) -> tuple[ContainerEnd, ...]:
     """Return how each of these containers ended."""
+    if not names:
+        return ()
     exits = {exit_.name: exit_ for exit_ in ended.containers}
     return tuple(_member(exits.get(name) or ContainerExit(name)) for name in names)
 

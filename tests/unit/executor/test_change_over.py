@@ -133,7 +133,7 @@ def _greet(data: Path, version: int) -> protocol.Reply:
         frames = protocol.Frames()
         while received := sock.recv(65536):
             for body in frames.feed(received):
-                reply: protocol.Reply = protocol.decode_reply(body)
+                reply: protocol.Reply = protocol.reply_decoder().decode(body)
                 return reply
     raise AssertionError("no answer")
 

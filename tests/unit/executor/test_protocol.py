@@ -28,7 +28,7 @@ def test_frames_come_whole_however_the_bytes_arrive(cuts: list[int]) -> None:
 
     bodies = [body for start, end in pairwise(places) for body in frames.feed(data[start:end])]
 
-    assert [protocol.decode_request(body) for body in bodies] == MESSAGES
+    assert [protocol.request_decoder().decode(body) for body in bodies] == MESSAGES
 
 
 def test_a_frame_too_long_is_refused_before_it_is_read() -> None:

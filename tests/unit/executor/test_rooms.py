@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tiphys.executor.rooms import LEFT, Rooms, progress_of, work_of
+from tiphys.executor.place import LEFT
+from tiphys.executor.rooms import Rooms, progress_of, work_of
 
 
 @pytest.fixture

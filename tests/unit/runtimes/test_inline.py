@@ -20,7 +20,8 @@ import pytest
 
 from tiphys.artifacts import ArtifactConfig, Repositories
 from tiphys.ports import Runtime, RuntimeEvent, Task, TaskEnded, TaskStarted
-from tiphys.runtimes.inline import InlineRuntime, is_inline
+from tiphys.runtimes.inline import InlineRuntime
+from tiphys.runtimes.router import is_inline
 from tiphys.spec import model
 
 T = TypeVar("T")

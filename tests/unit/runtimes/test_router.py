@@ -77,7 +77,7 @@ class Desk:
         config = LocalConfig(isolation="process", linger_seconds=0.3, grace_seconds=5)
         local = LocalRuntime(data, config=config, resources=Nothing(), epoch=epoch)
         inline = InlineRuntime(resources=Nothing(), allow=("127.0.0.1",))
-        self.router = RouterRuntime(local, inline)
+        self.router = RouterRuntime(local, lambda: inline)
         self.events: list[RuntimeEvent] = []
         self._news = asyncio.Event()
 
