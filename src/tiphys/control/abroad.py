@@ -146,15 +146,16 @@ class Abroad:
         """Remember how to wake the loop, and who hears of gangs."""
         self._ring, self._take = ring, take
 
-    def takes(self, run: Run, event: ev.Event) -> bool:
-        """Take an event of a run that is driven elsewhere; others are not ours."""
-        if self._make is None or not is_abroad(run):
-            return False
+    def drives(self, run: Run) -> bool:
+        """Whether events of a run are to be taken here: it is driven elsewhere."""
+        return self._make is not None and is_abroad(run)
+
+    def take(self, run: Run, event: ev.Event) -> None:
+        """Make an event of such a run an order."""
         order = order_of(run, event)
         if order is not None:
             self._orders.append(order)
         note_order(run, event)
-        return True
 
     def reflect(self, runs: Mapping[str, Run]) -> Iterator[Run]:
         """Give the runs of which something was heard, as they look now."""

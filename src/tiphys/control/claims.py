@@ -34,7 +34,6 @@ LAST_WORDS = 10.0
 ALWAYS = "OnWorkflowCompletion"
 _GUARD = "kubernetes.io/pvc-protection"
 _UID = "workflow-id"
-_decode_spec = msgspec.json.Decoder(model.WorkflowSpec).decode
 
 
 def goes(spec: model.WorkflowSpec, labels: Mapping[str, str], phase: str) -> bool:
@@ -145,7 +144,8 @@ def _is_over(store: Store, uid: str) -> bool:
     """Whether a stored workflow has ended such that its claims go."""
     try:
         row = store.workflow(uid)
-        return goes(_decode_spec(row.spec), row.labels, row.phase)
+        spec = msgspec.json.decode(row.spec, type=model.WorkflowSpec)
+        return goes(spec, row.labels, row.phase)
     except (NotFoundError, msgspec.MsgspecError):
         return False
 

@@ -11,17 +11,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
+
+import msgspec
 
 from tiphys.core.duration import parse_duration_or_seconds
 from tiphys.engine.node import Node, NodeType
 from tiphys.engine.resolve import Base, Prepared, UnresolvedError
 from tiphys.engine.run import Run
 from tiphys.errors import TiphysError
+from tiphys.scheduling import Resources
 from tiphys.scheduling.estimate import Memory, key_of, same_text_key
 from tiphys.spec import model
 
-_LOOP_OR_TRY = re.compile(r"\([^()]*(\([^()]*\)[^()]*)*\)$")
-"""What a loop or an attempt adds to a name: ``(3:blue)``, ``(0)``."""
+
+@cache
+def _loop_or_try() -> re.Pattern[str]:
+    """Give what a loop or an attempt adds to a name: ``(3:blue)``, ``(0)``."""
+    return re.compile(r"\([^()]*(\([^()]*\)[^()]*)*\)$")
 
 
 class _Part:
@@ -35,6 +42,16 @@ class _Part:
         """Whether all of its leaves ran before."""
         self.below = below
         """Task or step group to the seconds from its start to the end of the template."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What every node of one template asks for."""
+
+    template: model.Template
+    """Kept with it, so that no later one can be taken for it."""
+    requests: Resources
+    queue: str
+    priority: int | None
 
 
 _NOTHING = _Part(0.0, False, {})
@@ -56,6 +73,9 @@ class Foresight:
         self.names: dict[tuple[model.TemplateRef | None, str, str], tuple[str, str]] = {}
         """Under which names durations of a template are kept, by how nodes refer to it
         (``placing.names_of``)."""
+        self.asked: dict[int, Asked] = {}
+        """What the nodes of some templates ask for, by the template itself
+        (``placing.facts_of``)."""
         entry = model.WorkflowStep(name="", template=run.spec.entrypoint)
         self._whole = self._called(run.templates.local, entry)
         last = model.WorkflowStep(name="", template=run.spec.on_exit)
@@ -74,6 +94,8 @@ class Foresight:
         if boundary is None:
             return self._whole.seconds
         part = self._part_of(boundary)
+        if not part.seconds:  # Nothing is known of any part of it.
+            return self._rest(boundary)
         return part.below.get(_place(node, boundary), 0.0) + self._rest(boundary)
 
     def _rest(self, boundary: Node) -> float:
@@ -201,7 +223,7 @@ def _place(node: Node, boundary: Node) -> str:
     rest = node.name[len(boundary.name) :]
     name = rest if rest.startswith("[") else rest.removeprefix(".")
     while name.endswith(")") and node.type is not NodeType.SKIPPED:
-        if (shorter := _LOOP_OR_TRY.sub("", name)) == name:
+        if (shorter := _loop_or_try().sub("", name)) == name:
             break
         name = shorter
     return name

@@ -44,7 +44,6 @@ _PATIENCE = 2.0
 _TOLD = 5
 _MOST_TEXT = 2000
 _SIGN = b'"artifactGC"'
-_decode_spec = msgspec.json.Decoder(model.WorkflowSpec).decode
 T = TypeVar("T")
 
 
@@ -70,7 +69,7 @@ class _Work(msgspec.Struct):
 
     @property
     def policy(self) -> model.WorkflowLevelArtifactGC | None:
-        return _decode_spec(self.row.spec).artifact_gc
+        return msgspec.json.decode(self.row.spec, type=model.WorkflowSpec).artifact_gc
 
 
 class Garbage:

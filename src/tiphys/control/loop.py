@@ -238,8 +238,7 @@ class Control:
         loop = asyncio.get_running_loop()
         begun = loop.time()
         self._digest(now)
-        settling = [each for each in self._settling if not self._unheard.holds(each[0])]
-        self._settling = [each for each in self._settling if self._unheard.holds(each[0])]
+        settling = self._who_may_go_on() if self._settling else []
         self._note_idle(now)
         self._plan(now)
         self._ledger.learn(self._planning.learnt(now))
@@ -269,6 +268,14 @@ class Control:
             if not future.done():
                 future.set_result(None)
 
+    def _who_may_go_on(self) -> list[tuple[str, asyncio.Future[None]]]:
+        """Take off the list who waits for this turn, and for nothing that is held back."""
+        waiting, self._settling = self._settling, []
+        found: list[tuple[str, asyncio.Future[None]]] = []
+        for each in waiting:
+            (self._settling if self._unheard.holds(each[0]) else found).append(each)
+        return found
+
     def _note_idle(self, now: float) -> None:
         for uid in self._turn.idle | self._turn.headers.keys():
             run = self.runs.get(uid)
@@ -295,22 +302,31 @@ class Control:
         for mirrored in self._abroad.reflect(self.runs):
             self._gather(mirrored, now)
         while self._results or self._inbox or self._unheard.due:
-            touched: dict[str, Run] = {}
             while self._results:
                 self._translate(self._results.popleft())
             self._inbox.extend(self._unheard.take_due())  # Behind the answers that it waited for.
-            while self._inbox:
-                uid, event = self._inbox.popleft()
-                run = self.runs.get(uid)
-                if run is not None:
-                    if not self._abroad.takes(run, event):
-                        step(run, event)
-                    touched[uid] = run
-            for run in touched.values():
+            for run in self._step_all():
                 self._gather(run, now)
         self._unheard.entered()
         if self._unheard.due:
             self._bell.set()
+
+    def _step_all(self) -> list[Run]:
+        """Let all events happen; give the runs that they happened to."""
+        touched: dict[str, tuple[Run, bool]] = {}
+        """With whether somebody else drives it, found out once for all of its events."""
+        while self._inbox:
+            uid, event = self._inbox.popleft()
+            if uid not in touched:
+                if uid not in self.runs:
+                    continue
+                touched[uid] = (self.runs[uid], self._abroad.drives(self.runs[uid]))
+            run, elsewhere = touched[uid]
+            if elsewhere:
+                self._abroad.take(run, event)
+            else:
+                step(run, event)
+        return [run for run, _ in touched.values()]
 
     def _translate(self, result: RuntimeEvent) -> None:
         """Turn news of a task into an event of its run."""
@@ -518,11 +534,12 @@ class Control:
             self._bell.set()
 
     def _announce(self, turn: Turn) -> None:
+        changed = [(run, tuple(nodes.values())) for run, nodes in turn.changed.values()]
         for watcher in (self._watcher, *self._onlookers):
             for run in turn.headers.values():
                 watcher.workflow(run)
-            for run, nodes in turn.changed.values():
-                watcher.nodes(run, tuple(nodes.values()))
+            for run, nodes in changed:
+                watcher.nodes(run, nodes)
         for uid in (*turn.headers, *turn.idle):
             known = self.runs.get(uid)
             if known is not None and known.ended and not self._busy.get(uid):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tiphys.control.choice import has_fallen_back
-from tiphys.control.foresight import Foresight, text_key
+from tiphys.control.foresight import Asked, Foresight, text_key
 from tiphys.control.task import attempt_id, has_queue_there, layer_of, requests_of, scheduler_of
 from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
@@ -71,11 +71,11 @@ def facts_of(
 ) -> Facts:
     """What the scheduler must know of a node that may start."""
     node, template = run.nodes[command.node], command.template
+    asked = _asked_by(run, template, foresight)
     facts = Facts(
         id=attempt_id(run, command.attempt),
         workflow=run.uid,
-        # What runs on a cluster uses nothing of this machine.
-        requests=wanted_by(template) if scheduler_of(run) == LOCAL else _DAEMON,
+        requests=asked.requests,
         queued_at=now if node.ours.queued_at is None else node.ours.queued_at,
         workflow_created_at=run.created_at,
         layer=layer_of(run, node),
@@ -83,10 +83,29 @@ def facts_of(
         gang=_gang(command.gang),
         expected_seconds=None if memory is None else expected_of(run, node, memory, foresight),
         rank=0.0 if foresight is None else foresight.rank(node),
-        queue=_own_queue(template.metadata) if _uses_own_queues(run) else "",
-        priority=_own_priority(run, template),
+        queue=asked.queue,
+        priority=asked.priority,
     )
     return _as_gang(run, node, facts)
+
+
+def _asked_by(run: Run, template: model.Template, foresight: Foresight | None) -> Asked:
+    """Say what a node of ``template`` asks for: thousands may be of the very same."""
+    known = None if foresight is None else foresight.asked.get(id(template))
+    if known is not None and known.template is template:
+        return known
+    found = Asked(
+        template,
+        # What runs on a cluster uses nothing of this machine.
+        wanted_by(template) if scheduler_of(run) == LOCAL else _DAEMON,
+        _own_queue(template.metadata) if _uses_own_queues(run) else "",
+        _own_priority(run, template),
+    )
+    if foresight is not None:
+        if len(foresight.asked) >= MOST_ASKED:
+            foresight.asked.clear()
+        foresight.asked[id(template)] = found
+    return found
 
 
 def _gang(gang: cm.Gang | None) -> Gang | None:
@@ -122,6 +141,8 @@ def wanted_by(template: model.Template) -> Resources:
     return known
 
 
+MOST_ASKED = 64
+"""Templates of a run: most have fewer, or one for each node."""
 MOST_KNOWN = 1024
 _KNOWN: dict[object, Resources] = {}
 _ONE_POD, _DAEMON = Resources(pods=1), Resources()

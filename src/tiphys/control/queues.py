@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from tiphys.control.door import Handler
-from tiphys.control.occupants import Scene, stored_runs
 from tiphys.engine.run import Run
 from tiphys.errors import ConflictError, InvalidInputError, NotFoundError
 from tiphys.scheduling import Queue, QueueState, QueueTree, Resources, Scheduler
-from tiphys.scheduling.occupancy import Occupancy
 from tiphys.scheduling.preset import fit
 from tiphys.scheduling.queue import DEFAULT, ROOT
 from tiphys.scheduling.queue_file import amounts_dict, queue_dict, read_queue, tree_of
@@ -26,13 +24,16 @@ from tiphys.store import Batch, ObjectRow, Store, WorkflowFilter
 from tiphys.store.row import UNFINISHED
 from tiphys.store.sqlite import NAME
 
+if TYPE_CHECKING:
+    from tiphys.control.occupants import Scene
+    from tiphys.scheduling.occupancy import Occupancy
+
 KIND = "Queue"
 LOOKS = frozenset({"queue-list", "queue-get"})
 OPS = (*sorted(LOOKS), "queue-save", "queue-state", "queue-delete")
 """What can be asked for at the door."""
 _ALL = WorkflowFilter()
 _NO_NAMES = frozenset({"", ROOT})
-_NOTHING_GOES_ON = Scene()
 
 
 class Shelf(Protocol):
@@ -91,7 +92,7 @@ class Queues:
 
     # -- changes -----------------------------------------------------------------------------
 
-    def save(self, queue: Queue, *, new: bool, scene: Scene = _NOTHING_GOES_ON) -> None:
+    def save(self, queue: Queue, *, new: bool, scene: Scene | None = None) -> None:
         """Check and take over a queue; ``new`` refuses a name that exists."""
         if queue.name in _NO_NAMES:
             raise InvalidInputError(f"{queue.name!r} is no name for a queue")
@@ -102,7 +103,7 @@ class Queues:
         self._check_parent(queue, tree, scene)
         self._stored = after
 
-    def _check_parent(self, queue: Queue, tree: QueueTree, scene: Scene) -> None:
+    def _check_parent(self, queue: Queue, tree: QueueTree, scene: Scene | None) -> None:
         """A queue with work cannot become a branch: only leaves take work."""
         parent = queue.parent
         was_leaf = parent in self._whole().leaves()
@@ -111,7 +112,7 @@ class Queues:
         if parent == DEFAULT and tree.children.get(DEFAULT):
             raise InvalidInputError(f"queue {DEFAULT} takes work and cannot have queues below it")
 
-    def remove(self, name: str, scene: Scene = _NOTHING_GOES_ON) -> bool:
+    def remove(self, name: str, scene: Scene | None = None) -> bool:
         """Forget a stored queue; tell whether one of the settings takes its place again."""
         self.get(name)
         if name not in self._stored:
@@ -127,18 +128,20 @@ class Queues:
         self._stored = after
         return name in self._configured
 
-    def _who_is_in(self, name: str, scene: Scene) -> str:
+    def _who_is_in(self, name: str, scene: Scene | None) -> str:
         """Say how many unfinished workflows are in a queue; "" where there are none."""
         live = self._shelf.count_workflows(WorkflowFilter(queue=name, phases=UNFINISHED))
         if live:
             return f"{live} unfinished workflow{'s' * (live > 1)}"
-        others = len(scene.present(name))
+        others = len(scene.present(name)) if scene is not None else 0
         return f"work of {others} unfinished workflow{'s' * (others > 1)}" if others else ""
 
     # -- what people see ---------------------------------------------------------------------
 
-    def shown(self, name: str, scene: Scene = _NOTHING_GOES_ON) -> dict[str, Any]:
+    def shown(self, name: str, scene: Scene | None = None) -> dict[str, Any]:
         """Give a queue with its state and numbers as plain data."""
+        if scene is None:
+            return self._shown(name, None, None)
         return self._shown(name, scene.scheduler, scene.occupancy())
 
     def _shown(
@@ -171,7 +174,7 @@ class Queues:
             "running": count(WorkflowFilter(queue=name, phases=("Running",))),
         }
 
-    def listed(self, scene: Scene = _NOTHING_GOES_ON) -> list[dict[str, Any]]:
+    def listed(self, scene: Scene | None = None) -> list[dict[str, Any]]:
         """Give all queues, parents before their children."""
         tree = self._whole()
         names: list[str] = []
@@ -180,8 +183,9 @@ class Queues:
             name = stack.pop()
             names.append(name)
             stack += reversed(tree.children[name])
-        occupancy = scene.occupancy()
-        return [self._shown(name, scene.scheduler, occupancy) for name in names]
+        scheduler = scene.scheduler if scene is not None else None
+        occupancy = scene.occupancy() if scene is not None else None
+        return [self._shown(name, scheduler, occupancy) for name in names]
 
 
 def _present(occupancy: Occupancy, name: str) -> dict[str, int]:
@@ -195,7 +199,7 @@ def perform_queue(
     *,
     keep: Callable[[Queue], None],
     forget: Callable[[str], None],
-    scene: Scene = _NOTHING_GOES_ON,
+    scene: Scene | None = None,
 ) -> Any:
     """Do one thing that ``tiphys queue`` asks for; ``keep`` and ``forget`` put it on record.
 
@@ -256,6 +260,7 @@ class Office(Protocol):
 
 def queue_handlers(queues: Queues, office: Office) -> dict[str, Handler]:
     """Give what a host answers about queues at its door."""
+    from tiphys.control.occupants import Scene  # noqa: PLC0415 - a run of its own hears no question
 
     def handler(op: str) -> Handler:
         async def handle(request: Mapping[str, Any]) -> Any:
@@ -316,6 +321,8 @@ def perform_alone(
             return _look(_Empty(), configured, capacity, op, arguments)
         with Store.open(data, owner=False) as store:
             return _look(store, configured, capacity, op, arguments)
+    from tiphys.control.occupants import Scene, stored_runs  # noqa: PLC0415 - as above
+
     with Store.open(data, owner=True) as store:
         return perform_queue(
             Queues(store, configured, capacity),

@@ -39,7 +39,6 @@ _ROOM = b" " * 160
 """For what its end adds to a node, so that its row keeps its length: a row that grows has SQLite
 split the page that is full of its neighbours, and write three pages more."""
 _encode = msgspec.json.Encoder().encode
-_decode_outputs = msgspec.json.Decoder(model.Outputs).decode
 
 
 class Ledger:
@@ -205,7 +204,8 @@ class Ledger:
                 return None  # The loop cannot stand still here; to do a thing again is no mistake.
             if stored is None:
                 return None
-            known = self._memos[key] = (_decode_outputs(stored.outputs), stored.at)
+            read = msgspec.json.decode(stored.outputs, type=model.Outputs)
+            known = self._memos[key] = (read, stored.at)
         outputs, at = known
         if command.max_age is not None and now - at > command.max_age:
             return None

@@ -37,8 +37,8 @@ def make_task(run: Run, command: StartNode, now: float) -> Task:
     if run.spec.host_aliases and scheduler == LOCAL:
         aliases = (*run.spec.host_aliases, *template.host_aliases)
         template = msgspec.structs.replace(template, host_aliases=aliases)
-    everywhere = run.spec.pod_metadata if scheduler != LOCAL else None
-    common = everywhere or model.Metadata()
+    common = run.spec.pod_metadata if scheduler != LOCAL else None
+    own = template.metadata
     return Task(
         id=attempt_id(run, command.attempt),
         workflow=run.name,
@@ -51,8 +51,8 @@ def make_task(run: Run, command: StartNode, now: float) -> Task:
         capture_result=command.capture_result,
         deadline=_deadline(command, now),
         pod_spec_patch=run.spec.pod_spec_patch,
-        labels={**common.labels, **template.metadata.labels},
-        annotations={**common.annotations, **template.metadata.annotations},
+        labels={**common.labels, **own.labels} if common else own.labels,
+        annotations={**common.annotations, **own.annotations} if common else own.annotations,
         archive_logs=_archives(run, template),
         artifact_repository=repository_text(
             run.library.config_maps, run.namespace, run.spec.artifact_repository_ref
@@ -130,19 +130,20 @@ def _pod_fields(spec: model.WorkflowSpec) -> dict[str, Any]:
 
 def _values(run: Run, template: model.Template) -> dict[str, str]:
     """Give what a key format may name: the workflow's values and the inputs of the template."""
-    given = {
-        f"inputs.parameters.{each.name}": str(each.value)
-        for each in template.inputs.parameters
-        if each.value is not None
-    }
-    return {**run.globals, **given}
+    values = dict(run.globals)
+    for each in template.inputs.parameters:
+        if each.value is not None:
+            values[f"inputs.parameters.{each.name}"] = str(each.value)
+    return values
 
 
 def _deadline(command: StartNode, now: float) -> float | None:
+    seconds = command.template.active_deadline_seconds
+    if seconds is None and command.deadline_at is None:
+        return None
     found = []
     if command.deadline_at is not None:
         found.append(max(0.0, command.deadline_at - now))
-    seconds = command.template.active_deadline_seconds
     if seconds is not None:
         try:
             found.append(float(seconds))
@@ -194,6 +195,8 @@ def _claims(run: Run) -> tuple[model.PersistentVolumeClaim, ...]:
 
 def volumes_of(run: Run) -> tuple[model.Volume, ...]:
     """Give the run's volumes, its claims among them under the names they get."""
+    if not run.spec.volume_claim_templates:
+        return run.spec.volumes
     claims = tuple(
         model.Volume(
             name=claim.metadata.name,

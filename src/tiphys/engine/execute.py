@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tiphys.core.duration import parse_duration
-from tiphys.engine import leaf, locks, retry
-from tiphys.engine.inputs import local_values, render_template
+from tiphys.engine import leaf, locks
+from tiphys.engine.inputs import template_of
 from tiphys.engine.node import MemoizationStatus, Node, NodeType, Phase
 from tiphys.engine.resolve import Prepared, UnresolvedError
 from tiphys.engine.run import Call, HardError, Run, add_node, put_error, refuse, set_phase
@@ -41,7 +41,7 @@ def execute(run: Run, call: Call) -> Node:
         return put_error(run, call, TOO_DEEP)
     try:
         prepared = run.templates.find(call.base, call.holder)
-        template = render_template(run, call, prepared, local_values(run, call, prepared))
+        template = template_of(run, call, prepared)
     except (UnresolvedError, ExpressionError) as error:
         refuse(run, call, str(error))
     return _begin(run, call, prepared, template, node)
@@ -63,6 +63,8 @@ def _begin(
 def begin(run: Run, call: Call, prepared: Prepared, template: model.Template) -> Node:
     """Start the template, with retries where it has any."""
     if prepared.retry is not None:
+        from tiphys.engine import retry  # noqa: PLC0415 - many workflows retry nothing
+
         return retry.start(run, call, prepared, template)
     return dispatch(run, call, prepared, template)
 

@@ -21,7 +21,6 @@ from tiphys.spec.template import compile_template, expand
 if TYPE_CHECKING:
     from tiphys.engine.run import Run
 
-_decode_spec = msgspec.json.Decoder(model.WorkflowSpec).decode
 _STRFTIME = "ABCDFHIMRSTUVWXYZabcdehjklmnpruvwxyz"
 replace = msgspec.structs.replace
 
@@ -127,7 +126,7 @@ def _resolve_spec(run: Run) -> None:
         rendered = compile_template(text).render(run.globals, allow_unresolved=True, json_text=True)
     except ExpressionError as error:
         raise UnresolvedError(str(error)) from None
-    resolved = _decode_spec(unshield(rendered))
+    resolved = msgspec.json.decode(unshield(rendered), type=model.WorkflowSpec)
     run.spec = replace(
         resolved, templates=run.spec.templates, template_defaults=run.spec.template_defaults
     )

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 EXIT = "exit"
 replace = msgspec.structs.replace
-_decode_arguments = msgspec.json.Decoder(model.Arguments).decode
 
 
 class Hooks(msgspec.Struct, eq=False):
@@ -154,7 +153,7 @@ def _arguments(
         return given
     text = msgspec.json.encode(given).decode()
     rendered = compile_template(text).render(scope, allow_unresolved=True, json_text=True)
-    arguments = _decode_arguments(unshield(rendered))
+    arguments = msgspec.json.decode(unshield(rendered), type=model.Arguments)
     if not arguments.artifacts:
         return arguments
     outputs = artifacts_of(run, last_attempt(run, hooks.node) or hooks.node)

@@ -22,8 +22,14 @@ from tiphys.spec.template import compile_template
 if TYPE_CHECKING:
     from tiphys.engine.run import Call, Run
 
-_decode_template = msgspec.json.Decoder(model.Template).decode
 replace = msgspec.structs.replace
+
+
+def template_of(run: Run, call: Call, prepared: Prepared) -> model.Template:
+    """Give the template of the node that ``call`` becomes."""
+    if prepared.fixed:
+        return prepared.template  # One for all nodes, which others may know it by.
+    return render_template(run, call, prepared, local_values(run, call, prepared))
 
 
 def local_values(run: Run, call: Call, prepared: Prepared, *, attempt: str = "") -> dict[str, str]:
@@ -43,11 +49,11 @@ def render_template(
     run: Run, call: Call, prepared: Prepared, values: dict[str, str]
 ) -> model.Template:
     """Give the template of one node; ``values`` are its own and are added to."""
-    parameters = _parameters(run, call, prepared, values)
     template = prepared.template
+    if prepared.fixed:
+        return template
+    parameters = _parameters(run, call, prepared, values)
     if prepared.plain:
-        if not parameters and not template.inputs.artifacts:
-            return template  # One for all nodes, which others may know it by.
         rendered = template
     else:
         known = _with_own_paths(template, values, run.globals)
@@ -56,7 +62,7 @@ def render_template(
         )
         if prepared.kind not in {"steps", "dag"}:
             text = unshield(text)
-        rendered = _decode_template(text)
+        rendered = msgspec.json.decode(text, type=model.Template)
     inputs = model.Inputs(
         parameters=parameters, artifacts=_artifacts(call, rendered.inputs.artifacts)
     )

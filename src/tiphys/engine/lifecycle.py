@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tiphys.engine import event as ev
-from tiphys.engine import execute, leaf, locks, retry
+from tiphys.engine import execute, leaf, locks
 from tiphys.engine.command import AcquireLocks, Command, WakeAt
 from tiphys.engine.ending import advance_end, end_active, execute_root, finish, set_run_phase
 from tiphys.engine.globals import set_globals
@@ -240,6 +240,8 @@ def _progressed(run: Run, node: Node, event: ev.NodeProgressed) -> None:
 
 def _woken(run: Run, node: Node, _: ev.Woken) -> None:
     if node.type is NodeType.RETRY and node.phase is Phase.RUNNING:
+        from tiphys.engine import retry  # noqa: PLC0415 - as in `execute`
+
         retry.woken(run, node)
     elif node.type is NodeType.JOB and node.id not in run.leaves:
         from tiphys.engine import job  # noqa: PLC0415 - few runs have one

@@ -48,17 +48,23 @@ def expand_loop(step: S, values: Mapping[str, str]) -> Iterator[S]:
             f"fanout_limit: {len(items)} items in {step.name}, at most {MAX_FAN_OUT} are allowed"
         )
     bare = msgspec.structs.replace(step, with_items=None, with_param="", with_sequence=None)
-    text = compile_template(msgspec.json.encode(bare).decode())
+    raw = msgspec.json.encode(bare).decode()
+    text = compile_template(raw)
+    # Where no tag asks for the item, all are the same step.
+    all_alike = not text.tags and unshield(raw) == raw
     lenient = _certainly_skipped(step.when)
-    decode = msgspec.json.Decoder(type(step)).decode
     for index, item in enumerate(items):
         described, own = _describe(index, item)
+        name = f"{step.name}({index}:{described})"
+        if all_alike:
+            yield msgspec.structs.replace(bare, name=name)
+            continue
         try:
             rendered = text.render(Overlay(own, values), allow_unresolved=lenient, json_text=True)
         except ExpressionError as error:
             raise UnresolvedError(str(error)) from None
-        name = f"{step.name}({index}:{described})"
-        yield msgspec.structs.replace(decode(unshield(rendered)), name=name)
+        own_step = msgspec.json.decode(unshield(rendered), type=type(step))
+        yield msgspec.structs.replace(own_step, name=name)
 
 
 def _certainly_skipped(when: str) -> bool:

@@ -25,8 +25,6 @@ from tiphys.spec.template import compile_template, tags_of
 S = TypeVar("S", model.WorkflowStep, model.DAGTask)
 STRICT = ("steps", "tasks")
 replace = msgspec.structs.replace
-_decode_step = msgspec.json.Decoder(model.WorkflowStep).decode
-_decode_task = msgspec.json.Decoder(model.DAGTask).decode
 
 
 def resolve_step(step: S, scope: Scope, absent: Callable[[str], bool]) -> S:
@@ -51,17 +49,12 @@ def resolve_step(step: S, scope: Scope, absent: Callable[[str], bool]) -> S:
             ) from None
         if not expands(step):
             rendered = unshield(rendered)
-        resolved = _decode(step, rendered)
+        resolved = msgspec.json.decode(rendered, type=type(step))
     resolved = replace(resolved, hooks=step.hooks)
     if not _will_run(resolved) or not resolved.arguments.artifacts:
         return resolved
     artifacts = resolved_artifacts(resolved.arguments.artifacts, scope)
     return replace(resolved, arguments=replace(resolved.arguments, artifacts=artifacts))
-
-
-def _decode(like: S, text: str) -> S:
-    decode = _decode_task if isinstance(like, model.DAGTask) else _decode_step
-    return decode(text)  # type: ignore[return-value]
 
 
 def _will_run(step: model.WorkflowStep | model.DAGTask) -> bool:

@@ -7,7 +7,6 @@ A ``Base`` is the place in which plain names are looked up: the workflow itself,
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 import msgspec
@@ -17,6 +16,13 @@ from tiphys.spec.library import Library
 from tiphys.spec.merge import apply_template_defaults
 from tiphys.spec.template import TaggedText, compile_template
 from tiphys.spec.template_type import template_type
+
+try:
+    # As the standard library's ``random`` does: ``hashlib`` loads all there is, OpenSSL's as well,
+    # which takes longer than the hashing.
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
 
 
 class UnresolvedError(Exception):
@@ -45,7 +51,9 @@ class Prepared(msgspec.Struct):
     """Its JSON, inputs' parameters left out: their values come with each call."""
     text: TaggedText
     plain: bool
-    """No tag in it: every call gets the very same template."""
+    """No tag in it."""
+    fixed: bool
+    """Nor does it take anything: every call gets the very same template."""
     read_results: frozenset[str] | None = None
     _digest: str = ""
 
@@ -53,7 +61,7 @@ class Prepared(msgspec.Struct):
     def digest(self) -> str:
         """The same for templates that say the same, whichever workflow they stand in."""
         if not self._digest:
-            self._digest = hashlib.blake2b(self.raw.encode(), digest_size=12).hexdigest()
+            self._digest = blake2b(self.raw.encode(), digest_size=12).hexdigest()
         return self._digest
 
     def reads_result_of(self, name: str) -> bool:
@@ -142,6 +150,7 @@ class Templates:
             raw=raw,
             text=text,
             plain=not text.tags,
+            fixed=not (text.tags or template.inputs.parameters or template.inputs.artifacts),
         )
 
 

@@ -127,6 +127,11 @@ class Run(msgspec.Struct, eq=False):
     ids: dict[str, str] = msgspec.field(default_factory=dict)
     """Node names to ids: usually name and hash, but hashes can collide."""
     children: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    """A list is only ever added to, never put in the place of another: see ``broods``."""
+    joined: tuple[str, ...] = ()
+    """The parents of the node that was connected last: often those of the next as well."""
+    broods: list[list[str]] = msgspec.field(default_factory=list)
+    """The lists of their children."""
     waiters: dict[str, tuple[Tell, Any]] = msgspec.field(default_factory=dict)
     leaves: dict[str, Leaf] = msgspec.field(default_factory=dict)
     frames: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -192,22 +197,18 @@ class Run(msgspec.Struct, eq=False):
     def connect(self, parents: Iterable[str], child: Node) -> None:
         """Make ``child`` a child of each of ``parents``, once."""
         known = child.ours.parents
-        fresh = dict.fromkeys(parents)
-        for parent in known:
-            fresh.pop(parent, None)
-        if not fresh:
+        if known:
+            parents = [parent for parent in parents if parent not in known]
+        if parents != self.joined:
+            # Looked up once for all that wait for the same: a wide join has many edges.
+            self.joined = tuple(dict.fromkeys(parents))
+            self.broods = [self.children.setdefault(parent, []) for parent in self.joined]
+        if not self.joined:
             return
-        name, children = child.id, self.children  # Looked up once: a wide join has many edges.
-        for parent in fresh:
-            siblings = children.get(parent)
-            if siblings is None:
-                children[parent] = [name]
-            else:
-                siblings.append(name)
-        if not known and isinstance(parents, tuple) and len(parents) == len(fresh):
-            child.ours.parents = parents  # All that wait for the same share it.
-        else:
-            child.ours.parents = (*known, *fresh)
+        name = child.id
+        for brood in self.broods:
+            brood.append(name)
+        child.ours.parents = (*known, *self.joined) if known else self.joined
         self.touch(child)
 
     def account(self, node: Node, sign: int) -> None:

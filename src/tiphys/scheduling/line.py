@@ -62,6 +62,10 @@ class Lines:
 
     def next(self) -> Batch | None:
         """Return the batch to serve next, None where nothing in line can fit."""
+        if len(self._open) == 1:
+            (alone,) = self._open.values()
+            if not alone.closed and (only := alone.only()) is not None:
+                return only
         race = self._race
         if race is None:
             race = self._race = self._line_up()

@@ -8,6 +8,7 @@ begin from a preset (``preset: batch``) and change what it likes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -171,7 +172,7 @@ def read_queue(name: str, spec: Mapping[str, Any]) -> Queue:
     plain = {key: value for key, value in values.items() if key not in _AMOUNTS}
     amounts = {key: value for key, value in values.items() if key in _AMOUNTS}
     try:
-        checked = msgspec.convert(plain, _Plain)
+        checked = msgspec.convert(plain, _plain())
     except msgspec.ValidationError as error:
         raise InvalidInputError(f"queue {name}: {error}") from error
     return Queue(**{**msgspec.structs.asdict(checked), **amounts})
@@ -186,15 +187,17 @@ def _beginning(name: str, preset: object) -> dict[str, Any]:
     return {**msgspec.structs.asdict(_PRESETS[preset]), "name": name}
 
 
-_Plain = msgspec.defstruct(
-    "_Plain",
-    [
-        (field.name, field.type, field.default)
-        if field.default is not msgspec.NODEFAULT
-        else (field.name, field.type)
-        for field in msgspec.structs.fields(Queue)
-        if field.name not in _AMOUNTS
-    ],
-    kw_only=True,
-)
-"""The fields of a queue that are not amounts, for checking types."""
+@cache
+def _plain() -> type[msgspec.Struct]:
+    """Give the fields of a queue that are not amounts, for checking types."""
+    return msgspec.defstruct(
+        "_Plain",
+        [
+            (field.name, field.type, field.default)
+            if field.default is not msgspec.NODEFAULT
+            else (field.name, field.type)
+            for field in msgspec.structs.fields(Queue)
+            if field.name not in _AMOUNTS
+        ],
+        kw_only=True,
+    )

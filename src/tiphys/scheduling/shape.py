@@ -180,6 +180,16 @@ class Shape:
         self._choice = self._choose()
         return self._choice
 
+    def only(self) -> Batch | None:
+        """The one batch in line, where there are no others: whose turn it is need not be asked."""
+        place = self.root
+        while place.active and place.children == 1 and place.heap:
+            place = place.heap[0][3]
+        if place.active and not place.children and len(place.batches) == 1:
+            only = place.batches[0]
+            return only if only.head() is not None else None  # That also drops its ghosts.
+        return None
+
     def first_of(self, home: Account) -> Batch | None:
         """The batch of a fair queue to serve next, None where it has nothing in line."""
         place = self._places.get(home)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tiphys.control.placing import choice_of, estimate_key, facts_of, observe_node
+from tiphys.control.placing import choice_of, estimate_key, facts_of, foresight_of, observe_node
 from tiphys.control.task import layer_of
 from tiphys.engine import command as cm
 from tiphys.engine import event as ev
@@ -62,6 +62,18 @@ def test_a_template_may_choose_its_own_queue_and_priority() -> None:
     found = facts_of(run, starts["wf.c"], NOON)
 
     assert (found.queue, found.priority) == ("gpus", 100)
+
+
+def test_what_a_node_asks_for_is_its_own_templates_word_however_often_it_was_read() -> None:
+    run, starts = started(flow(LOOP))
+    memory = Memory()
+    foresight = foresight_of(run, memory)
+
+    for command in [*starts.values(), *reversed(starts.values())]:
+        known = facts_of(run, command, NOON, memory, foresight)
+        anew = facts_of(run, command, NOON)
+        asked = (known.requests, known.queue, known.priority)
+        assert asked == (anew.requests, anew.queue, anew.priority)
 
 
 def test_items_of_a_loop_are_one_layer_with_or_without_retries() -> None:

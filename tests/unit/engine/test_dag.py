@@ -323,3 +323,21 @@ def test_tasks_that_need_the_same_have_one_tuple_in_common_however_they_say_it()
     assert needs == [("a", "b")] * 5
     assert len({id(each) for each in needs}) == 1
     assert [rules[name][1] is None for name in "cdefg"] == [True, True, False, True, True]
+
+
+def test_each_of_those_that_wait_for_the_same_is_a_child_of_all_of_them() -> None:
+    joins = [f"name: {name}, dependencies: [a, b]" for name in "cdf"]
+    joins.insert(2, "name: e, dependencies: [b, c]")  # Between them, for another set.
+    harness = Harness(flow(dag("name: a", "name: b", *joins)))
+    harness.finish()
+
+    def below(name: str) -> list[str]:
+        children = harness.run.children[harness.node(name).id]
+        return sorted(harness.run.nodes[each].display_name for each in children)
+
+    assert [below("wf.a"), below("wf.b"), below("wf.c")] == [
+        ["c", "d", "f"],
+        ["c", "d", "e", "f"],
+        ["e"],
+    ]
+    assert len(harness.node("wf.d").ours.parents) == 2

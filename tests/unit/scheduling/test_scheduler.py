@@ -674,3 +674,28 @@ def test_nobody_starves_behind_more_important_work() -> None:
         submit(scheduler, work(f"h{step}", priority=100, created_at=step * 10.0))
 
     assert "humble" in scheduler.running()
+
+
+def test_work_that_left_is_passed_over_where_one_kind_alone_waits() -> None:
+    scheduler = machine(1)
+    submit(scheduler, work("a"), work("b"), work("c"), work("d"))
+    scheduler.withdraw(WorkId("a"))
+    scheduler.withdraw(WorkId("c"))
+
+    assert scheduler.plan(0.0).starts == ("b",)
+
+    scheduler.finished(WorkId("b"))
+    assert scheduler.plan(1.0).starts == ("d",)
+
+
+def test_a_kind_that_was_alone_in_line_lets_a_better_one_that_joins_it_go_first() -> None:
+    scheduler = machine(2)
+    submit(scheduler, work("a"), work("b"), work("c"))
+    assert scheduler.plan(0.0).starts == ("a", "b")
+
+    submit(scheduler, Work(id=WorkId("first"), requests=Resources(cpu=500), priority=20))
+    scheduler.finished(WorkId("a"))
+    assert scheduler.plan(1.0).starts == ("first",)
+
+    scheduler.finished(WorkId("b"))
+    assert scheduler.plan(2.0).starts == ("c",)
