@@ -247,7 +247,9 @@ def load_config(
     _lay(joined, _checked(_from_environment(environment), "environment", None))
     _lay(joined, {key: value for key, value in (flags or {}).items() if value is not None})
     _checked(joined, "command line", None)
-    return msgspec.convert(joined, Config)
+    config = walk.read(joined, Config, Report())
+    assert config is not None, "it was checked"
+    return config
 
 
 def _found(environment: Mapping[str, str], cwd: Path) -> Iterator[Path]:
@@ -366,8 +368,10 @@ def _check_store(value: Mapping[str, Any], report: Report) -> None:
         report.add(("store", "url"), "expected postgresql://user@host/database")
     kept = value.get("retention", {})
     for key in ("succeeded", "failed", "logs"):
+        if not kept.get(key):
+            continue
         try:
-            parse_age(kept.get(key) or "0")
+            parse_age(kept[key])
         except InvalidInputError as error:
             report.add(("retention", key), str(error))
     if kept.get("count", 0) < 0:

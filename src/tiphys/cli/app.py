@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import NamedTuple
 
 import click
+import msgspec
 
 from tiphys import __version__
 from tiphys.cli.failure import FAILED, INTERRUPTED, report
@@ -16,7 +16,7 @@ from tiphys.cli.failure import FAILED, INTERRUPTED, report
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True):
     """Where a command lives, and its line in ``tiphys --help``."""
 
     module: str

@@ -52,7 +52,8 @@ def _is_special(text: str) -> bool:
     """Tell whether YAML might read it otherwise."""
     if any(each in text for each in _ELSEWHERE):
         return True
-    return "\\u" in text and re.search(_HALF, text) is not None
+    # One character is found many times faster than two.
+    return "\\" in text and "\\u" in text and re.search(_HALF, text) is not None
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

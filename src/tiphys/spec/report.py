@@ -54,7 +54,8 @@ class Report(msgspec.Struct):
         at_key: bool = False,
     ) -> None:
         """Add one problem with the thing at ``path`` (or with its key)."""
-        if len(self.problems) >= MAX_PROBLEMS:
+        # Errors have as much room again: whatever was warned of before, the first one is told.
+        if len(self.problems) >= (MAX_PROBLEMS if warning else 2 * MAX_PROBLEMS):
             return
         path = self.prefix + path
         line = column = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 
@@ -21,7 +21,7 @@ TEXT, WHOLE, NUMBER, TRUTH = "text", "whole", "number", "truth"
 EITHER, ANYTHING = "either", "anything"
 
 
-class Shape(NamedTuple):
+class Shape(msgspec.Struct, frozen=True):
     """The kind of a value, and what more there is to know of it."""
 
     kind: str
@@ -31,9 +31,11 @@ class Shape(NamedTuple):
     """Of marked text: what it may be written as (``any`` or ``number``)."""
 
 
-class StructField(NamedTuple):
+class StructField(msgspec.Struct, frozen=True):
     """What the walk needs to know about a field."""
 
+    name: str
+    """The attribute that holds it."""
     info: Shape
     required: bool
 
@@ -51,9 +53,15 @@ _PLAIN: Mapping[Any, Shape] = {
 def fields_of(cls: type[msgspec.Struct]) -> Mapping[str, StructField]:
     """Give the fields of a Struct by their JSON names."""
     return {
-        each.encode_name: StructField(shape_of(each.type), each.required)
+        each.encode_name: StructField(each.name, shape_of(each.type), each.required)
         for each in msgspec.structs.fields(cls)
     }
+
+
+@cache
+def required_of(cls: type[msgspec.Struct]) -> tuple[str, ...]:
+    """Give the JSON names of the fields without which there is no Struct."""
+    return tuple(name for name, found in fields_of(cls).items() if found.required)
 
 
 def shape_of(annotation: Any) -> Shape:

@@ -1,9 +1,12 @@
 """Checks plain data against the model's types and makes it ready for them.
 
-msgspec stops at the first mismatch and knows no lines, so the data is walked here first: every
-wrong type, unknown field and missing field goes into the report. On the way the data becomes what
-Go's decoder would see: an absent value where ``null`` was written, text where Argo takes a number
-for text.
+msgspec stops at the first mismatch and knows no lines, so the data is walked here: every wrong
+type, unknown field and missing field goes into the report. On the way the data becomes what Go's
+decoder would see: an absent value where ``null`` was written, text where Argo takes a number for
+text.
+
+The walk makes the Structs as well. msgspec would have to look through every type that a Workflow
+can reach before it made the first, which takes longer than to read and make a small one.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from tiphys.spec import shape as sh
 from tiphys.spec.model import Model
 from tiphys.spec.report import Report
 from tiphys.spec.scalar import number_text
-from tiphys.spec.shape import Shape, StructField, fields_of, struct
+from tiphys.spec.shape import Shape, StructField, fields_of, required_of, struct
 from tiphys.spec.yaml import Path
 
 T = TypeVar("T", bound=Model)
@@ -28,15 +31,8 @@ _BAD = object()
 
 def read(value: Any, cls: type[T], report: Report, path: Path = ()) -> T | None:
     """Turn plain data into a ``cls``; None when the report says why it cannot be."""
-    clean = Walk(report).walk(struct(cls), value, path)
-    if any(not problem.warning for problem in report.problems):
-        return None
-    try:
-        return msgspec.convert(clean, cls)
-    except msgspec.ValidationError as error:
-        # Only a rule that the walk does not know yet can get here.
-        report.add(path, str(error))
-        return None
+    made: T = Walk(report, makes=True).walk(struct(cls), value, path)
+    return None if any(not problem.warning for problem in report.problems) else made
 
 
 def salvage(value: Any, cls: type[T]) -> T | None:
@@ -61,6 +57,8 @@ class Walk(msgspec.Struct):
     """One walk over one document."""
 
     report: Report
+    makes: bool = False
+    """Whether Structs are made; else the data stays plain, under the names it came with."""
 
     def walk(self, info: Shape, value: Any, path: Path) -> Any:
         """Give the value made ready for its type."""
@@ -76,11 +74,15 @@ class Walk(msgspec.Struct):
             if found is None:
                 self.unknown((*path, key), fields)
             elif item is not None:
-                clean[key] = self.walk(found.info, item, (*path, key))
-        for key, found in fields.items():
-            if found.required and clean.get(key) is None:
-                self.report.add((*path, key), f"the field {key!r} is missing")
-        return clean
+                is_ready = found.info.kind == sh.TEXT and isinstance(item, str)  # As most are.
+                ready = item if is_ready else self.walk(found.info, item, (*path, key))
+                clean[found.name if self.makes else key] = ready
+        missing = [key for key in required_of(info.inner) if value.get(key) is None]
+        for key in missing:
+            self.report.add((*path, key), f"the field {key!r} is missing")
+        if not self.makes:
+            return clean
+        return _BAD if missing else info.inner(**clean)
 
     def unknown(self, path: Path, fields: Mapping[str, StructField]) -> None:
         hint = self.report.close_to(str(path[-1]), fields)
@@ -92,18 +94,21 @@ class Walk(msgspec.Struct):
             hint = "put a dash before it" if isinstance(value, (dict, str)) else ""
             return self.wrong(path, "a list", value, hint=hint)
         inner = info.inner
-        if inner.kind == sh.ANYTHING:
-            return value
-        if inner.kind == sh.TEXT and {str}.issuperset(map(type, value)):
-            return value  # The many names of a wide join, for instance.
-        return [
-            self.walk(inner, _zero(inner) if item is None else item, (*path, index))
-            for index, item in enumerate(value)
-        ]
+        # The many names of a wide join are looked at together, for instance.
+        is_ready = inner.kind == sh.TEXT and {str}.issuperset(map(type, value))
+        if not is_ready and inner.kind != sh.ANYTHING:
+            value = [
+                self.walk(inner, _zero(inner) if item is None else item, (*path, index))
+                for index, item in enumerate(value)
+            ]
+        return tuple(value) if self.makes else value
 
     def mapping(self, info: Shape, value: Any, path: Path) -> Any:
         if not isinstance(value, dict):
             return self.wrong(path, "a mapping", value)
+        for key in value:
+            if not isinstance(key, str):
+                self.wrong(path, "names that are text", key)
         inner = info.inner
         if inner.kind == sh.ANYTHING:
             return value
@@ -141,7 +146,10 @@ class Walk(msgspec.Struct):
 
     def number(self, _: Any, value: Any, path: Path) -> Any:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return value
+            try:
+                return float(value) if self.makes else value
+            except OverflowError:
+                return self.wrong(path, "a smaller number", value)
         return self.wrong(path, "a number", value)
 
     def truth(self, _: Any, value: Any, path: Path) -> Any:

@@ -7,9 +7,10 @@ leave the structure readable (duplicate keys, tags) are gathered; a syntax error
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tiphys.errors import Problem, SpecError
 from tiphys.spec import plain
@@ -33,7 +34,7 @@ _SURROGATE_PAIR = (
 )
 
 
-class Node(NamedTuple):
+class Node(msgspec.Struct, frozen=True):
     """A value, where it starts, and the nodes below it."""
 
     value: Any
@@ -46,7 +47,7 @@ class Node(NamedTuple):
     """The unquoted text, where the value is a boolean or a number."""
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True):
     """The value of a mapping's key, and where the key stands."""
 
     line: int
@@ -59,7 +60,7 @@ NOWHERE = Node(None, 0, 0, None, 0)
 """The place of data that no text stands behind."""
 
 
-class Key(NamedTuple):
+class Key(msgspec.Struct, frozen=True):
     """A key that Argo takes for a boolean."""
 
     text: str
@@ -121,7 +122,7 @@ class Document(msgspec.Struct):
             raise KeyError(path)
         depth = len(path)
         keys = (key for key in self.boolean_keys if key.path[:depth] == path)
-        inner = tuple(key._replace(path=key.path[depth:]) for key in keys)
+        inner = tuple(replace(key, path=key.path[depth:]) for key in keys)
         return Document(node.value, self.file, node, inner)
 
     def _node(self, path: Path) -> Node | None:
@@ -136,7 +137,7 @@ def _root(file: str, source: str) -> Node:
         return _composer(file, source).run()[0].root
     except SpecError:
         # JSON may break lines where YAML may not: all of it is where it begins.
-        return NOWHERE._replace(line=1, column=1)
+        return replace(NOWHERE, line=1, column=1)
 
 
 def _child(node: Node, part: str | int) -> Node | None:
@@ -176,7 +177,7 @@ def _decode(text: bytes | str, file: str) -> str:
     if bad:
         message = f"the character U+{ord(bad[0]):04X} is not allowed in YAML"
         raise SpecError([error_at(file, text[: bad.start()], message)])
-    if "\\u" in text and text.lstrip()[:1] in ("{", "["):
+    if "\\" in text and "\\u" in text and text.lstrip()[:1] in ("{", "["):
         # JSON writes characters past the first plane as two escapes, which YAML does not know.
         text = re.sub(_SURROGATE_PAIR, _join_pair, text)
     return text

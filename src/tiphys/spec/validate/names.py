@@ -15,7 +15,7 @@ from tiphys.spec.model import ObjectMeta
 from tiphys.spec.report import Report
 from tiphys.spec.yaml import Path
 
-_FIELD = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]*", re.ASCII)
+_FIELD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 _VALUE = r"[-a-zA-Z0-9_]+"
 _METRIC = r"[a-zA-Z_][a-zA-Z0-9_]*"
 _MAX_FIELD = 128
@@ -68,7 +68,7 @@ def check_field_name(name: str, path: Path, report: Report) -> bool:
     if len(name) > _MAX_FIELD:
         report.add(path, f"the name has {len(name)} characters, at most {_MAX_FIELD} are allowed")
         return False
-    if not _FIELD.fullmatch(name):
+    if name.startswith("-") or not _FIELD.issuperset(name):
         hint = "use letters, digits and '-', and begin with a letter or a digit"
         report.add(path, f"the name {name!r} is not allowed", hint=hint)
         return False

@@ -6,11 +6,9 @@ from tiphys.spec.model import Memoize, RetryStrategy, Synchronization, Template
 from tiphys.spec.report import Report
 from tiphys.spec.template_type import TYPE_FIELDS, is_leaf, is_pod, template_types
 from tiphys.spec.validate.context import Context
-from tiphys.spec.validate.dag import check_dag
 from tiphys.spec.validate.language import check_duration, check_expression, check_whole
 from tiphys.spec.validate.leaf import check_leaf, check_metric
 from tiphys.spec.validate.outputs import check_inputs, check_location, check_outputs
-from tiphys.spec.validate.steps import check_steps
 from tiphys.spec.validate.tags import Scope, check_tags, has_tag
 from tiphys.spec.yaml import Path
 
@@ -62,8 +60,12 @@ def _check_calls(template: Template, path: Path, scope: Scope, context: Context)
         if value:
             report.add((*path, name), f"{name} is not for steps and dag templates")
     if template.dag is not None:
+        from tiphys.spec.validate.dag import check_dag  # noqa: PLC0415 - with the first
+
         check_dag(template, path, scope, context)
     else:
+        from tiphys.spec.validate.steps import check_steps  # noqa: PLC0415 - with the first
+
         check_steps(template, path, scope, context)
 
 
