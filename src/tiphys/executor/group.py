@@ -87,6 +87,8 @@ class Group:
         """Its folder in each hierarchy."""
         self._doors = {kind: Door(kind, folder) for kind, folder in folders.items()}
         self.limited = limited
+        self._is_bare = True
+        """Whether there were no groups in it when it was last found empty."""
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -100,10 +102,13 @@ class Group:
 
     def kill(self) -> bool:
         """SIGKILL everything inside; tell whether there was anything."""
-        found = False
+        found, self._is_bare = False, True
         for kind, folder in self.folders.items():
             door = self._doors[kind]
-            pids = door.pids() or (_pids_below(folder) if door.has_rooms() else ())
+            pids = door.pids()
+            if not pids and door.has_rooms():
+                self._is_bare = False
+                pids = _pids_below(folder)
             if not pids:
                 continue
             found = True
@@ -142,8 +147,8 @@ class Group:
 
     @property
     def is_as_new(self) -> bool:
-        """Tell whether nothing is left of its attempt."""
-        return not self.limited and not any(door.has_rooms() for door in self._doors.values())
+        """Tell whether nothing is left of its attempt, of which nothing was found to be ended."""
+        return not self.limited and self._is_bare
 
     def remove(self) -> None:
         """Give it back."""

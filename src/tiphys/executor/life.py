@@ -77,6 +77,9 @@ class Life(msgspec.Struct):
             member.tries += 1
             return [Launch(name, member.run.retry_wait)]
         member.state = DONE
+        if len(self.members) == 1:  # As in most attempts.
+            self.finished = True
+            return [Finish()]
         if member.run.role == "main" and code != 0 and not self.stopping:
             # As in Argo: the first main that fails takes the others with it.
             self._omit_waiting()

@@ -30,6 +30,7 @@ MOST = 1024 * 1024
 MUCH = 16 * 1024
 """Bytes at once that make a flood: a quarter of what a pipe holds."""
 _COUNT = struct.Struct("i")
+_ZERO = bytes(_COUNT.size)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -143,8 +144,8 @@ class Stream:
         return moved
 
     def _waiting(self) -> int:
-        (amount,) = _COUNT.unpack(fcntl.ioctl(self.reader, termios.FIONREAD, bytes(_COUNT.size)))
-        return int(amount)
+        count = fcntl.ioctl(self.reader, termios.FIONREAD, _ZERO)
+        return 0 if count == _ZERO else int(_COUNT.unpack(count)[0])
 
     # --- on the loop ----------------------------------------------------------------------
 
