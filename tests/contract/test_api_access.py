@@ -390,6 +390,31 @@ def test_a_token_for_one_project_cannot_make_one_for_all(world: World) -> None:
     assert (answer.status, answer.code) == (403, "forbidden")
 
 
+@pytest.mark.parametrize("name", ["", "   ", "two\nlines", "\x1b[31m"])
+def test_a_token_has_a_name_that_can_be_seen(world: World, name: str) -> None:
+    answer = world.server.post("/tokens", {"name": name, "role": "viewer"})
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+
+
+def test_the_first_admins_token_is_removed_where_it_comes_from(world: World) -> None:
+    ours = world.server.delete("/tokens/admin")
+    theirs = world.server.delete("/tokens/admin", token=world.tokens["admin"])
+
+    assert (ours.status, ours.code) == (409, "conflict")
+    assert "TIPHYS_ADMIN_TOKEN" in ours.body["message"]
+    assert (theirs.status, theirs.code) == (404, "not_found")
+
+
+def test_tokens_are_listed_in_the_order_of_their_making(world: World) -> None:
+    made = [world.server.post("/tokens", {"name": f"n{n}", "role": "viewer"}) for n in range(5)]
+    listed = [each["id"] for each in world.server.get("/tokens").data]
+    world.server.restart()
+
+    assert listed[-5:] == [each.data["id"] for each in made]
+    assert [each["id"] for each in world.server.get("/tokens").data] == listed
+
+
 def test_a_token_for_one_project_cannot_make_one_for_another(world: World) -> None:
     body = {"name": "up", "role": "viewer", "project_id": "theirs"}
 

@@ -224,38 +224,74 @@ def test_the_settings_say_how_the_log_is_written(tmp_path: Path) -> None:
         assert all(json.loads(line)["time"] for line in list(server.lines))
 
 
-def test_a_certificate_makes_it_https(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Certificates for this machine with their keys: one, another of its kind, and an RSA one."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("there is no openssl to make a certificate with")
-    certificate, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
-    words = [
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=127.0.0.1",
-    ]
-    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
-    subprocess.run([openssl, *words], check=True, capture_output=True)
-    with ApiServer(tmp_path, "--tls-cert", certificate, "--tls-key", key) as server:
-        context = ssl.create_default_context(cafile=certificate)
+    folder = tmp_path_factory.mktemp("pairs")
+    curve = ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    for name, kind in (("one", curve), ("other", curve), ("rsa", ["rsa:2048"])):
+        words = ["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+        words += ["-addext", "subjectAltName=IP:127.0.0.1", "-newkey", *kind]
+        words += ["-keyout", f"{name}.key", "-out", f"{name}.pem"]
+        subprocess.run([openssl, *words], check=True, capture_output=True, cwd=folder)
+    words = ["ec", "-in", "one.key", "-aes128", "-passout", "pass:word", "-out", "locked.key"]
+    subprocess.run([openssl, *words], check=True, capture_output=True, cwd=folder)
+    words = ["x509", "-in", "one.pem", "-outform", "der", "-out", "one.der"]
+    subprocess.run([openssl, *words], check=True, capture_output=True, cwd=folder)
+    (folder / "text").write_text("neither a certificate nor a key\n")
+    (folder / "both.pem").write_bytes(
+        (folder / "one.pem").read_bytes() + (folder / "one.key").read_bytes()
+    )
+    return folder
+
+
+def is_served(folder: Path, certificate: Path, *arguments: str) -> bool:
+    with ApiServer(folder, "--tls-cert", str(certificate), *arguments) as server:
+        context = ssl.create_default_context(cafile=str(certificate))
         connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context)
         connection.request("GET", "/healthz")
-
-        assert connection.getresponse().status == 200
+        status = connection.getresponse().status
         connection.close()
-        assert "https://127.0.0.1:" in server.said
+        return status == 200 and "https://127.0.0.1:" in server.said
 
 
-def test_a_certificate_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    said = refused(tmp_path, "--port", "0", "--tls-cert", str(tmp_path / "none"))
+def test_a_certificate_makes_it_https(tmp_path: Path, pairs: Path) -> None:
+    assert is_served(tmp_path, pairs / "one.pem", "--tls-key", str(pairs / "one.key"))
 
-    assert "--tls-cert" in said
+
+def test_certificate_and_key_may_be_one_file(tmp_path: Path, pairs: Path) -> None:
+    assert is_served(tmp_path, pairs / "both.pem")
+
+
+@pytest.mark.parametrize(
+    ("certificate", "key", "said"),
+    [
+        ("none", "one.key", "--tls-cert {folder}/none: No such file or directory"),
+        ("one.pem", "none", "--tls-key {folder}/none: No such file or directory"),
+        ("", "one.key", "--tls-key is of no use without --tls-cert"),
+        ("text", "one.key", "--tls-cert {folder}/text: no certificate in PEM form"),
+        ("one.der", "one.key", "--tls-cert {folder}/one.der: no certificate in PEM form"),
+        ("one.pem", "text", "--tls-key {folder}/text: no private key in PEM form"),
+        ("one.pem", "one.pem", "--tls-key {folder}/one.pem: no private key in PEM form"),
+        ("one.pem", "", "--tls-cert {folder}/one.pem: no private key in PEM form"),
+        ("one.pem", "other.key", "--tls-key {folder}/other.key: the key does not belong to the"),
+        ("one.pem", "rsa.key", "--tls-key {folder}/rsa.key: the key does not belong to the"),
+        ("one.pem", "locked.key", "--tls-key {folder}/locked.key: the key has a pass phrase"),
+    ],
+)
+def test_what_cannot_be_served_with_is_told_before_anything_starts(
+    tmp_path: Path, pairs: Path, certificate: str, key: str, said: str
+) -> None:
+    given = {"--tls-cert": certificate, "--tls-key": key}
+    files = [word for flag, name in given.items() if name for word in (flag, str(pairs / name))]
+
+    (line,) = refused(tmp_path, "--port", "0", *files).splitlines()
+
+    assert line.startswith(f"tiphys: {said.format(folder=pairs)}")
+    assert not (tmp_path / "data").exists()
 
 
 def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:

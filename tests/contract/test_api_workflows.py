@@ -190,6 +190,8 @@ def test_lists_are_filtered_and_paged(server: ApiServer) -> None:
     assert listed(f"&created_before={created}") == ids[2::-1]
     page = server.get("/workflows?project_id=lists&limit=2").body["pagination"]
     assert page == {"total": 6, "page": 1, "limit": 2}
+    behind = server.get("/workflows?project_id=lists&limit=2&page=50").body
+    assert (behind["data"], behind["pagination"]["total"]) == ([], 6)
     for each in server.get("/workflows?project_id=lists").data:
         shapes.Summary.model_validate(each)
 

@@ -135,7 +135,9 @@ async def make_token(
     """Make a token. An admin of one project makes tokens for that project only."""
     who.require(Role.ADMIN, who.project)
     if body.project_id is None and who.project:
-        raise ForbiddenError("this token makes tokens for its own project only: give project_id")
+        raise ForbiddenError(
+            "this token makes tokens for its own project only: name it (project_id, --project)"
+        )
     if body.project_id is not None:
         context.projects.find(who, body.project_id)
     until = None if body.expires_in is None else context.host.clock.now() + body.expires_in
@@ -152,7 +154,7 @@ async def make_token(
     return answer({**_token(token), "token": secret}, status=201)
 
 
-@router.delete("/tokens/{token_id}", summary="Remove a token", responses=answers(Done, 403))
+@router.delete("/tokens/{token_id}", summary="Remove a token", responses=answers(Done, 403, 409))
 async def delete_token(context: Context, who: Who, token_id: str) -> Response:
     """Make a token worthless, at once, streams included."""
     who.require(Role.ADMIN, who.project)

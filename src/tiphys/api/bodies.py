@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from tiphys.core.priority import PRIORITY_CLASSES
 from tiphys.core.quantity import bytes_of, cpu_millis
 from tiphys.errors import InvalidInputError
-from tiphys.service.access import Role
+from tiphys.service.access import LONGEST, Role
 
 EXAMPLE_YAML = """\
 apiVersion: argoproj.io/v1alpha1
@@ -299,7 +299,14 @@ class NewToken(Strict):
     name: str = Field(min_length=1, max_length=200)
     role: Literal["admin", "member", "viewer"]
     project_id: str | None = Field(None, description="None: all projects; for admins of all only.")
-    expires_in: float | None = Field(None, gt=0, le=10 * 366 * 86400, description="Seconds.")
+    expires_in: float | None = Field(None, gt=0, le=LONGEST, description="Seconds.")
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, value: str) -> str:
+        if value.isspace() or not value.isprintable():
+            raise ValueError("must be text that can be seen, on one line")
+        return value
 
     def role_value(self) -> Role:
         """Give the role."""

@@ -46,11 +46,11 @@ class Counts:
         if now < until + _OLD:
             if now >= until:
                 self._count_behind(store, wanted)
-            return max(total, start + found), True
+            return _fitting(total, found, start), True
         total, exact = store.count_up_to(self._bound, wanted)
         if not exact:
             self._count_behind(store, wanted)
-        return max(total, start + found), exact
+        return _fitting(total, found, start), exact
 
     def _count_behind(self, store: Store, wanted: WorkflowFilter) -> None:
         """Have the other thread count all of a list, unless it is about to."""
@@ -73,3 +73,8 @@ class Counts:
         if len(self._known) >= _MOST:
             self._known.clear()
         self._known[wanted] = (total, now + (now - begun) * _SHARE)
+
+
+def _fitting(total: int, found: int, start: int) -> int:
+    """Correct a count, which may be an older one, by a page that was just read behind ``start``."""
+    return max(total, start + found) if found else min(total, start)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tiphys import __version__
 from tiphys.cli.inputs import data_folder, settings
 from tiphys.config import find_project_file
-from tiphys.errors import NotFoundError, TiphysError
+from tiphys.errors import ConfigError, NotFoundError, StoreUnavailableError, TiphysError
 
 MUCH = 2**30
 """Bytes that should be free on a disk."""
@@ -95,7 +95,14 @@ def check_store() -> Iterator[Finding]:
     """Read the store, if there is one."""
     from tiphys.store import Store  # noqa: PLC0415
 
-    data, url = data_folder(), _store_url()
+    data = data_folder()
+    try:
+        url = settings().store.url
+    except TiphysError:
+        # What is wrong with them is told by another check.
+        text = "store: not looked for, as the settings say where it is"
+        yield Finding("note", text, "correct the settings first")
+        return
     try:
         with Store.open(data, owner=False, url=url) as store:
             yield Finding("ok", f"store: {store.count_workflows()} workflows")
@@ -104,8 +111,7 @@ def check_store() -> Iterator[Finding]:
         yield Finding("ok", "store: none yet, the first run makes it")
         return
     except TiphysError as error:
-        fix = f"put a copy of {data} aside before anything else; then bring back a backup"
-        yield Finding("bad", f"store: {error}", fix)
+        yield Finding("bad", f"store: {error}", _store_fix(error, data, url))
         return
     if aside:
         names = ", ".join(aside[:5])
@@ -115,12 +121,19 @@ def check_store() -> Iterator[Finding]:
         yield from _check_file(data / "tiphys.db")
 
 
-def _store_url() -> str:
-    try:
-        return settings().store.url
-    except TiphysError:
-        # Told by another check.
-        return ""
+def _store_fix(error: TiphysError, data: Path, url: str) -> str:
+    if isinstance(error, ConfigError):
+        return (
+            "see to that, or take store.url (TIPHYS_STORE) away for a store in the data directory"
+        )
+    if isinstance(error, StoreUnavailableError):
+        return (
+            "see that PostgreSQL is up and lets this user in from here (`psql` with that address"
+            " tells more), or correct store.url (TIPHYS_STORE)"
+        )
+    if url:
+        return "see PostgreSQL's log before anything else; then bring back a backup"
+    return f"put a copy of {data} aside before anything else; then bring back a backup"
 
 
 def _check_file(path: Path) -> Iterator[Finding]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tiphys.cli.inputs import settings
-from tiphys.core.duration import parse_duration
+from tiphys.core.duration import parse_age
 from tiphys.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 SERVER = "TIPHYS_SERVER"
 _UNITS = {"d": 86400.0, "w": 7 * 86400.0}
+_LONG = r"\d{1,6}(\.\d{1,6})?[dw]"
 
 
 def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -78,11 +80,13 @@ def namespace_of(given: str | None) -> str:
 
 
 def seconds(text: str) -> float:
-    """Read ``90s``, ``2h``, ``3d``, ``1w``."""
-    unit = _UNITS.get(text[-1:])
-    if unit is None:
-        return parse_duration(text)
+    """Read ``90s``, ``2h``, ``3d``, ``1d12h``, ``1w``."""
+    if re.fullmatch(_LONG, text, re.ASCII):
+        return float(text[:-1]) * _UNITS[text[-1]]
     try:
-        return float(text[:-1]) * unit
-    except ValueError:
-        raise InvalidInputError(f"{text!r} is not a duration such as 30m, 2h or 3d") from None
+        found = parse_age(text)
+    except InvalidInputError:
+        found = -1.0
+    if found < 0:
+        raise InvalidInputError(f"{text[:40]!r} is not a duration such as 30m, 2h or 3d")
+    return found

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from tiphys.control.service import Service
     from tiphys.control.standby import Leader
 
+_STRANGERS = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED")
+"""What OpenSSL says of a key that is another certificate's; the last, where their kinds differ."""
+
 
 @click.command("server")
 @click.option("--config", metavar="FILE", help="Settings instead of tiphys.yaml.")
@@ -126,3 +129,40 @@ def _check_files(given: Mapping[str, Any]) -> None:
             raise ConfigError(f"{option} {path}: {error.strerror}") from error
     if given["key"] and not given["certificate"]:
         raise ConfigError("--tls-key is of no use without --tls-cert")
+    if given["certificate"]:
+        _check_pair(given["certificate"], given["key"])
+
+
+def _check_pair(certificate: str, key: str) -> None:
+    """Refuse a certificate and a key that nothing can be served with."""
+    import ssl  # noqa: PLC0415 - most servers have neither
+
+    of_key = f"--tls-key {key}" if key else f"--tls-cert {certificate}"
+
+    def locked() -> str:
+        raise ConfigError(f"{of_key}: the key has a pass phrase; `openssl pkey` takes it away")
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key or None, locked)
+    except ssl.SSLError as error:
+        reason = error.reason or ""
+        if reason in _STRANGERS:
+            message = f"{of_key}: the key does not belong to the certificate in {certificate}"
+        elif "_TOO_" in reason:
+            message = f"--tls-cert {certificate}: {reason.lower().replace('_', ' ')}"
+        elif not _holds_certificate(certificate):
+            message = f"--tls-cert {certificate}: no certificate in PEM form can be read from it"
+        else:
+            message = f"{of_key}: no private key in PEM form can be read from it"
+            message += "" if key else "; name its file by --tls-key"
+        raise ConfigError(message) from error
+
+
+def _holds_certificate(path: str) -> bool:
+    import ssl  # noqa: PLC0415
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(path)
+    except ssl.SSLError:
+        return False
+    return True

@@ -372,10 +372,10 @@ def list_tokens() -> Call[list[model.Token]]:
 
 def make_token(
     name: str, role: str, *, project: str | None = None, expires_in: float | None = None
-) -> Call[model.Token]:
+) -> Call[model.MadeToken]:
     """Make a token."""
     body = {"name": name, "role": role, "project_id": project, "expires_in": expires_in}
-    return Call("POST", "/tokens", model.Token, body)
+    return Call("POST", "/tokens", model.MadeToken, body)
 
 
 def delete_token(key: str) -> Call[None]:

@@ -187,7 +187,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """A token; ``token`` is the secret, which only the answer to its making holds."""
+    """A token as it is listed."""
 
     id: str
     name: str
@@ -196,7 +196,13 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     project_id: str | None = None
     created_by: str = ""
     expires_at: datetime | None = None
-    token: str = ""
+
+
+class MadeToken(Token, frozen=True, kw_only=True):
+    """A token that was just made."""
+
+    token: str
+    """The secret, which nothing tells a second time."""
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from tiphys.engine import command as cm
 from tiphys.engine.command import StartNode
 from tiphys.engine.node import Node, NodeType, Phase
 from tiphys.engine.run import Run
+from tiphys.errors import RuntimeFailure
 from tiphys.ports import CRON_LABEL, LOCAL
 from tiphys.scheduling import Gang, Resources
 from tiphys.scheduling.admission import QUEUE_KEYS, queue_of
@@ -97,7 +98,7 @@ def _asked_by(run: Run, template: model.Template, foresight: Foresight | None) -
     found = Asked(
         template,
         # What runs on a cluster uses nothing of this machine.
-        wanted_by(template) if scheduler_of(run) == LOCAL else _DAEMON,
+        wanted_by(_as_it_runs(run, template)) if scheduler_of(run) == LOCAL else _DAEMON,
         _own_queue(template.metadata) if _uses_own_queues(run) else "",
         _own_priority(run, template),
     )
@@ -106,6 +107,18 @@ def _asked_by(run: Run, template: model.Template, foresight: Foresight | None) -
             foresight.asked.clear()
         foresight.asked[id(template)] = found
     return found
+
+
+def _as_it_runs(run: Run, template: model.Template) -> model.Template:
+    """Give the template with what patches make of it: they may ask for more, or for less."""
+    if not (run.spec.pod_spec_patch or template.pod_spec_patch):
+        return template
+    from tiphys.runtimes import patch  # noqa: PLC0415 - few have one
+
+    try:
+        return patch.apply(template, run.spec.pod_spec_patch)
+    except RuntimeFailure:
+        return template  # The task ends at its start, and says why.
 
 
 def _gang(gang: cm.Gang | None) -> Gang | None:

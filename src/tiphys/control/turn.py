@@ -112,7 +112,13 @@ def end_of(result: TaskEnded, node: str, attempt: int) -> ev.NodeEnded:
         message=result.message,
         outputs=result.outputs,
         containers=tuple(
-            ev.ContainerEnded(name=each.name, phase=each.phase, message=each.message)
+            ev.ContainerEnded(
+                name=each.name,
+                phase=each.phase,
+                message=each.message,
+                started_at=each.started_at,
+                finished_at=each.finished_at,
+            )
             for each in result.containers
         ),
         cpu_seconds=result.usage.cpu_seconds,

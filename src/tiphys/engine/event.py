@@ -52,11 +52,13 @@ class NodeProgressed(_Event, frozen=True, kw_only=True):
 
 
 class ContainerEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How one container of a set ended."""
+    """How one container of a set ended; without ``started_at`` it never ran."""
 
     name: str
     phase: str
     message: str = ""
+    started_at: float | None = None
+    finished_at: float | None = None
 
 
 class NodeEnded(_Event, frozen=True, kw_only=True):

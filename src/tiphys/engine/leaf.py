@@ -455,7 +455,15 @@ def _end_containers(run: Run, node: Node, ends: tuple[ContainerEnded, ...], phas
         if known is None:
             set_phase(run, member, phase)
             continue
+        appeared = member.started_at or run.now
+        member.started_at = _between(appeared, known.started_at, run.now)
         set_phase(run, member, Phase(known.phase), known.message)
+        member.finished_at = _between(member.started_at, known.finished_at, run.now)
+
+
+def _between(first: float, at: float | None, now: float) -> float:
+    """Give a time that another clock told, which may be coarse, as one that can be; now if none."""
+    return now if at is None else min(max(first, at), now)
 
 
 def preempted(run: Run, node: Node, message: str) -> None:

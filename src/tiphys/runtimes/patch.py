@@ -67,8 +67,8 @@ def _patched(container: model.Container, entry: dict[str, Any]) -> Any:
         resources = entry.get("resources") or {}
         changed["resources"] = msgspec.structs.replace(
             container.resources,
-            limits=container.resources.limits | _texts(resources.get("limits")),
-            requests=container.resources.requests | _texts(resources.get("requests")),
+            limits=_merged(container.resources.limits, resources.get("limits")),
+            requests=_merged(container.resources.requests, resources.get("requests")),
         )
         given = msgspec.convert(entry.get("env") or [], tuple[model.EnvVar, ...])
     except (msgspec.ValidationError, AttributeError, TypeError) as error:
@@ -79,5 +79,7 @@ def _patched(container: model.Container, entry: dict[str, Any]) -> Any:
     return msgspec.structs.replace(container, **changed)
 
 
-def _texts(amounts: dict[str, Any] | None) -> dict[str, str]:
-    return {name: str(amount) for name, amount in (amounts or {}).items()}
+def _merged(below: dict[str, str], above: dict[str, Any] | None) -> dict[str, str]:
+    """Lay amounts over others; null takes one away."""
+    both = below | (above or {})
+    return {name: str(amount) for name, amount in both.items() if amount is not None}

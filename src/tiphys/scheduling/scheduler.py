@@ -4,7 +4,8 @@ Sans-IO and incremental. It keeps what runs and what waits in step with the even
 ``plan`` decides what starts and what must stop now. It may not look at a clock, and decides the
 same from the same events. A round:
 
-1. work whose service level (or patience) is about to run out moves to the front of its queue;
+1. work whose service level (or patience) is about to run out moves to the front of its queue
+   (``deadline``);
 2. works for which room was made start, then the head that holds a reservation, if they fit now;
 3. queue by queue, lowest share first, work starts as long as it fits and does not delay the head;
    what does not fit is put aside (``line``), the first of it becomes the head (``reservation``);
@@ -13,11 +14,11 @@ same from the same events. A round:
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
 from itertools import count
 
 import msgspec
 
+from tiphys.scheduling.deadline import Deadlines
 from tiphys.scheduling.gang import GangBook
 from tiphys.scheduling.horizon import Horizon
 from tiphys.scheduling.ledger import Account, Ledger
@@ -31,11 +32,10 @@ from tiphys.scheduling.reason import NoSuchQueue, Refusal, Unplaceable, Wait
 from tiphys.scheduling.reservation import Reservation
 from tiphys.scheduling.resource import Resources
 from tiphys.scheduling.running import Running
+from tiphys.scheduling.slot import Slots
 from tiphys.scheduling.stopping import Stopping
 from tiphys.scheduling.work import Gang, Work, WorkId
 
-SLA_MARGIN = 0.25
-"""Work moves up when this part of its service level is left."""
 PATIENCE_SECONDS = 3600.0
 """Work that has waited so long moves up, service level or not: nobody starves."""
 HEAD_PATIENCE_SECONDS = 60.0
@@ -63,7 +63,6 @@ class Scheduler:
         self._running: dict[WorkId, Running] = {}
         self._gangs = GangBook()
         self._units: dict[str, Entry] = {}
-        self._deadlines: list[tuple[float, int, Entry]] = []
         self._pools = Pools()
         self._build(queues or QueueTree.default(), capacity)
 
@@ -76,11 +75,8 @@ class Scheduler:
         self._promises = Promises()
         self._stopping = Stopping(self._ledger, self._running, self._promises, self._gangs)
         self._hopeful: dict[Batch, None] = {}
-        self._limited = {
-            name: any(step.queue.max_parallel is not None for step in account.path)
-            for name, account in self._leaves.items()
-        }
-        self._live: dict[tuple[str, str], int] = {}
+        self._slots = Slots(self._leaves, self._lines.slot_freed)
+        self._deadlines = Deadlines(self._patience)
         self._weighs = any(queue.reclaim for queue in tree.queues.values())
         """Whether what waits is counted: only reclaim by weight asks for it."""
 
@@ -137,9 +133,7 @@ class Scheduler:
 
     def wake_at(self) -> float | None:
         """When a plan may differ without any event; None where only events matter."""
-        while self._deadlines and not self._deadlines[0][2].alive:
-            heappop(self._deadlines)
-        return self._deadlines[0][0] if self._deadlines else None
+        return self._deadlines.next()
 
     # -- events ------------------------------------------------------------------------------
 
@@ -215,7 +209,7 @@ class Scheduler:
             self._pools.adopt(pool, work, started_at)
             return
         account = self._lane(self._leaves.get(work.queue) or self._ledger.root, work)
-        self._count_in(account, work)
+        self._slots.came(account, work)
         self._run(account, work, started_at)
         if work.group:
             self._gangs.start((work,))
@@ -253,7 +247,7 @@ class Scheduler:
         self._ledger.release(path, running.needs)
         self._promises.ended(work_id)
         self._lines.released(path)
-        self._count_out(running.account, running.work)
+        self._slots.left(running.account, running.work)
 
     def started(self, work_id: WorkId, at: float) -> None:
         """Correct when a running work really began."""
@@ -283,8 +277,8 @@ class Scheduler:
     def plan(self, now: float) -> Plan:
         """Decide what starts and stops now; starts are accounted as running on return."""
         starts: list[WorkId] = []
-        if self._deadlines and self._deadlines[0][0] <= now:
-            self._move_up(now)
+        for entry in self._deadlines.due(now):
+            self._move_up(entry)
         if self._promises:
             self._keep_promises(now, starts)
         if self._head is not None:
@@ -347,9 +341,7 @@ class Scheduler:
         if account.home is not account:
             account.turn = next(self._turns)
         self._ledger.charge(account.path, needs)
-        if self._limited.get(work.queue):
-            for step in account.path:
-                step.workflows.setdefault(work.workflow or work.id, 0)
+        self._slots.took(account, work)
 
     # -- the head ----------------------------------------------------------------------------
 
@@ -407,31 +399,24 @@ class Scheduler:
 
     # -- moving up ---------------------------------------------------------------------------
 
-    def _move_up(self, now: float) -> None:
-        """Works whose time is running out go to the front of their queues."""
-        while self._deadlines and self._deadlines[0][0] <= now:
-            entry = heappop(self._deadlines)[2]
-            if not entry.alive or entry.batch is None or entry.order[0] == 0:
-                continue
-            account, workflow = entry.batch.account, entry.batch.workflow
-            self._lines.drop(entry)
-            urgent = Entry(entry.works, entry.needs, (0, *entry.order[1:]), entry.gang)
-            for work in entry.works:
-                self._waiting[work.id] = urgent
-            if entry.gang:
-                self._units[entry.gang] = urgent
-            if self._head is not None and self._head.entry is entry:
-                self._head.entry = urgent
-            if entry in self._promises:
-                self._promises.replace(entry, urgent)
-            batch = self._lines.enter(account, urgent, workflow)
-            if account.queue.sla_seconds is not None:
-                self._hopeful[batch] = None
-
-    def _deadline(self, account: Account, entry: Entry) -> float:
-        sla = account.queue.sla_seconds
-        age = min(work.created_at for work in entry.works)
-        return age + (self._patience if sla is None else sla * (1 - SLA_MARGIN))
+    def _move_up(self, entry: Entry) -> None:
+        """Work whose time is running out goes to the front of its queue."""
+        if entry.batch is None or entry.order[0] == 0:
+            return
+        account, workflow = entry.batch.account, entry.batch.workflow
+        self._lines.drop(entry)
+        urgent = Entry(entry.works, entry.needs, (0, *entry.order[1:]), entry.gang)
+        for work in entry.works:
+            self._waiting[work.id] = urgent
+        if entry.gang:
+            self._units[entry.gang] = urgent
+        if self._head is not None and self._head.entry is entry:
+            self._head.entry = urgent
+        if entry in self._promises:
+            self._promises.replace(entry, urgent)
+        batch = self._lines.enter(account, urgent, workflow)
+        if account.queue.sla_seconds is not None:
+            self._hopeful[batch] = None
 
     # -- making room -------------------------------------------------------------------------
 
@@ -472,20 +457,14 @@ class Scheduler:
     def _enter(self, home: Account, entry: Entry) -> None:
         work = entry.works[0]
         account = self._lane(home, work) if home.queue.fair else home
-        limited = self._limited[work.queue]
-        workflow = (work.workflow or work.id) if limited else ""
+        workflow = (work.workflow or work.id) if work.queue in self._slots.queues else ""
         batch = self._lines.enter(account, entry, workflow)
         if self._weighs:
             home.want(entry.needs, 1)
         for member in entry.works:
             self._waiting[member.id] = entry
-            if limited:
-                self._count_in(account, member)
-        heappush(self._deadlines, (self._deadline(account, entry), next(self._arrivals), entry))
-        if len(self._deadlines) > 1024 and len(self._deadlines) > 4 * len(self._waiting):
-            # Most works start long before their time is up; their ghosts must not pile up.
-            self._deadlines = [item for item in self._deadlines if item[2].alive]
-            heapify(self._deadlines)
+            self._slots.came(account, member)
+        self._deadlines.add(account, entry, len(self._waiting))
         queue = account.queue
         if queue.preempt is not Preempt.NEVER or queue.reclaim:
             self._hopeful[batch] = None
@@ -497,25 +476,7 @@ class Scheduler:
         if self._weighs:
             account.home.want(entry.needs, -1)
         for work in entry.works:
-            self._count_out(account, work)
-
-    def _count_in(self, account: Account, work: Work) -> None:
-        """A workflow holds its slot in a queue while it has works there."""
-        if self._limited.get(work.queue):
-            key = (account.queue.name, work.workflow or work.id)
-            self._live[key] = self._live.get(key, 0) + 1
-
-    def _count_out(self, account: Account, work: Work) -> None:
-        if not self._limited.get(work.queue):
-            return
-        workflow = work.workflow or work.id
-        key = (account.queue.name, workflow)
-        self._live[key] = self._live.get(key, 1) - 1
-        if self._live[key] <= 0:
-            del self._live[key]
-            for step in account.path:
-                if step.workflows.pop(workflow, None) is not None:
-                    self._lines.slot_freed(step)
+            self._slots.left(account, work)
 
     # -- gangs -------------------------------------------------------------------------------
 
@@ -561,11 +522,11 @@ class Scheduler:
         waiting = list(self._waiting.values())
         running = list(self._running.values())
         self._waiting, self._running = {}, {}
-        self._units, self._deadlines = {}, []
+        self._units = {}
         self._build(tree, capacity)
         for old in running:
             account = self._lane(self._leaves.get(old.work.queue) or self._ledger.root, old.work)
-            self._count_in(account, old.work)
+            self._slots.came(account, old.work)
             self._run(account, old.work, old.started_at)
             self._running[old.work.id].stopping = old.stopping
         for work in works_of(waiting):

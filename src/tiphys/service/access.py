@@ -20,6 +20,8 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+LONGEST = 10 * 366 * 86400.0
+"""Seconds for which a token with an end may hold."""
 _RANK = {role: rank for rank, role in enumerate(Role)}
 
 

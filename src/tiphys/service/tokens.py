@@ -17,12 +17,14 @@ from typing import Any
 import msgspec
 
 from tiphys.core.clock import Clock
-from tiphys.errors import ConfigError, NotFoundError, UnauthenticatedError
+from tiphys.errors import ConfigError, ConflictError, NotFoundError, UnauthenticatedError
 from tiphys.service.access import Identity, Role
 from tiphys.service.cabinet import Cabinet
 from tiphys.store import ObjectRow, Store
 
 KIND = "Token"
+ADMIN = "admin"
+"""The id of the first admin's token, which is not in the store."""
 ADMIN_FILE = "admin-token"
 _MIN_GIVEN = 16
 """A first admin's token that is shorter could be guessed."""
@@ -77,7 +79,7 @@ class TokenBook:
     def admit_admin(self, secret: str) -> None:
         """Let the first admin in, who is not in the store."""
         token = Token(
-            id="admin", name="admin", hash=digest_of(secret), role=Role.ADMIN, created_at=0.0
+            id=ADMIN, name="admin", hash=digest_of(secret), role=Role.ADMIN, created_at=0.0
         )
         self._by_hash[token.hash] = token
 
@@ -94,7 +96,7 @@ class TokenBook:
 
     def check(self, identity: Identity) -> None:
         """Raise if a token that was good has been removed or has expired since."""
-        known = identity.external or identity.token == "admin" or identity.token in self._stored
+        known = identity.external or identity.token == ADMIN or identity.token in self._stored
         if not known:
             raise UnauthenticatedError("the token has been removed")
         self._check_age(identity.expires_at)
@@ -104,8 +106,8 @@ class TokenBook:
             raise UnauthenticatedError("the token has expired")
 
     def visible(self, identity: Identity) -> list[Token]:
-        """List the tokens that ``identity`` may manage."""
-        stored = self._stored.values()
+        """List the tokens that ``identity`` may manage, in the order of their making."""
+        stored = sorted(self._stored.values(), key=lambda token: token.created_at)
         return [token for token in stored if _manages(identity, token) and not token.session]
 
     def of_project(self, project: str) -> list[Token]:
@@ -114,6 +116,11 @@ class TokenBook:
 
     def find(self, identity: Identity, key: str) -> Token:
         """Find one of the visible tokens."""
+        if key == ADMIN and not identity.project:
+            raise ConflictError(
+                "the first admin's token is not kept here: it is TIPHYS_ADMIN_TOKEN, or the file"
+                f" {ADMIN_FILE} of the data directory; change it there and start the server again"
+            )
         token = self._stored.get(key)
         if token is None or not _manages(identity, token):
             raise NotFoundError(f"there is no token {key[:200]!r}")

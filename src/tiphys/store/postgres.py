@@ -7,13 +7,13 @@ must find out whether it was committed (`store.postgres_writer`).
 
 from __future__ import annotations
 
+import re
 import select
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from tiphys.errors import ConfigError, StoreError, StoreFullError, StoreUnavailableError
 
@@ -42,6 +42,11 @@ _OPTIONS = (
     "-c tcp_keepalives_idle=3 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=2"
     " -c tcp_user_timeout=8000 -c synchronous_commit=on -c lock_timeout=10s"
 )
+_FORM = (
+    "expected postgresql://user:password@host:port/database, in the password %40 for @, %2F for /"
+    " and %25 for %"
+)
+_PORTS = re.compile("[0-9,]*")
 
 
 class _Text(StrDumper):
@@ -113,17 +118,36 @@ def is_postgres(url: str) -> bool:
 
 def label_of(url: str) -> str:
     """Give the address as it may be shown: without password and user."""
-    parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
-    return f"postgresql://{place}{parts.path}"
+    given = _parts(url)
+    hosts = [f"[{host}]" if ":" in host else host for host in given.get("host", "").split(",")]
+    ports = given.get("port", "").split(",")
+    # One port stands for all hosts.
+    pairs = zip(hosts, ports if len(ports) == len(hosts) else ports * len(hosts), strict=False)
+    places = [f"{host}:{port}" if port else host for host, port in pairs if host[:1] != "/"]
+    return f"postgresql://{','.join(places)}/{given.get('dbname', '')}"
+
+
+def _parts(url: str) -> dict[str, str]:
+    """Read an address as the driver does; refuse one whose password is taken for something else.
+
+    What libpq says of a bad address is not passed on whole: it quotes from it.
+    """
+    try:
+        given = {key: str(value) for key, value in conninfo_to_dict(url).items()}
+    except psycopg.Error as error:
+        reason = str(error).partition(': "')[0].strip()
+        raise ConfigError(f"store.url: {reason}; {_FORM}") from None
+    except UnicodeError:
+        raise ConfigError(f"store.url: it is not UTF-8; {_FORM}") from None
+    marks = f"{given.get('host')}{given.get('dbname')}".count("@")
+    if marks > url.count("%40") or not _PORTS.fullmatch(given.get("port", "")):
+        raise ConfigError(f"store.url: its host, port or database makes no sense; {_FORM}")
+    return given
 
 
 def connect(url: str, *, reader: bool) -> PostgresConnection:
     """Open a connection; each statement is its own transaction unless one is begun."""
-    try:
-        given = conninfo_to_dict(url)
-    except psycopg.Error as error:
-        raise ConfigError(f"store.url {label_of(url)}: {error}".strip()) from error
+    given = _parts(url)
     options = f"{_OPTIONS} {'-c default_transaction_read_only=on ' if reader else ''}"
     wanted = {**_DEFAULTS, **given, "options": f"{options}{given.get('options') or ''}"}
     connection = psycopg.Connection[tuple[Any, ...]].connect(

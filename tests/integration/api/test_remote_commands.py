@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -282,6 +283,63 @@ def test_tokens_are_made_listed_and_revoked(server: ApiServer, admin: Shell) -> 
     assert secret not in line
     assert admin.ok("token", "revoke", line.split()[0]).strip() == f"{line.split()[0]} revoked"
     assert server.get("/whoami", token=secret).status == 401
+
+
+def test_an_end_that_cannot_be_makes_no_eternal_token(admin: Shell) -> None:
+    before = admin.ok("token", "list")
+
+    for expires in ("", "0s", "-5d", "nand", "99999h"):
+        done = admin.run("token", "create", "ci", f"--expires={expires}")
+        assert (done.code, done.out) == (2, ""), done
+        assert "duration" in done.err or "3660d at most" in done.err
+
+    assert admin.ok("token", "list") == before
+
+
+def test_the_end_of_a_token_is_told_with_its_year(admin: Shell) -> None:
+    made = admin.run("token", "create", "late", "--expires", "3000d")
+
+    key = made.err.partition(":")[0]
+    line = next(line for line in admin.ok("token", "list").splitlines() if key in line)
+    until = line.split()[-1]
+    assert f", until {until};" in made.err
+    assert datetime.now(UTC) + timedelta(days=2999) < datetime.fromisoformat(until)
+
+
+def test_a_list_of_tokens_holds_no_secrets_nor_room_for_them(admin: Shell) -> None:
+    made = json.loads(admin.ok("token", "create", "shown", "-o", "json"))
+
+    listed = json.loads(admin.ok("token", "list", "-o", "json"))
+
+    (again,) = [each for each in listed if each["id"] == made["id"]]
+    assert made.pop("token").startswith("tiphys_")
+    assert again == made
+
+
+def test_a_token_that_is_not_there_does_not_save_the_others(
+    server: ApiServer, admin: Shell
+) -> None:
+    made = [json.loads(admin.ok("token", "create", name, "-o", "json")) for name in ("a", "b")]
+    first, last = (each["id"] for each in made)
+
+    done = admin.run("token", "revoke", first, "none", "", "admin", last, last)
+
+    assert done.code == 1
+    assert done.out == f"{first} revoked\n{last} revoked\n"
+    said = done.err.splitlines()
+    assert said[:2] == ["tiphys: there is no token 'none'", "tiphys: there is no token ''"]
+    assert "TIPHYS_ADMIN_TOKEN" in said[2]
+    assert [server.get("/whoami", token=each["token"]).status for each in made] == [401, 401]
+
+
+def test_a_token_may_revoke_itself(admin: Shell) -> None:
+    made = json.loads(admin.ok("token", "create", "own", "--role", "admin", "-o", "json"))
+
+    done = admin.run("token", "revoke", made["id"], TIPHYS_TOKEN=made["token"])
+    after = admin.run("token", "list", TIPHYS_TOKEN=made["token"])
+
+    assert (done.code, after.code) == (0, 1)
+    assert "the token is not known" in after.err
 
 
 def test_a_member_makes_no_tokens(here: Shell) -> None:

@@ -66,5 +66,12 @@ def test_labels_are_pairs() -> None:
 
 def test_durations_may_be_days_and_weeks() -> None:
     assert [seconds(text) for text in ("90s", "1h30m", "2d", "1w")] == [90, 5400, 172800, 604800]
+    assert [seconds(text) for text in ("1.5d", "1d12h", "0s")] == [129600, 129600, 0]
     with pytest.raises(InvalidInputError):
         seconds("xd")
+
+
+@pytest.mark.parametrize("text", ["", "5", "d", "nand", "infd", "1e400d", "-5d", "-1h", "1_0w"])
+def test_what_is_no_length_of_time_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="is not a duration such as 30m, 2h or 3d"):
+        seconds(text)

@@ -56,6 +56,41 @@ def test_requests_age_and_names_of_a_node() -> None:
     assert (found.role, found.queue, found.priority) == ("tried", "", None)
 
 
+PATCHED = """
+- name: main
+  steps: [[{name: a, template: plain}, {name: b, template: own}, {name: c, template: torn}]]
+- name: plain
+  container: {image: x, command: [x], resources: {requests: {cpu: 500m, memory: 1Gi}}}
+- name: own
+  podSpecPatch: "containers: [{name: main, resources: {requests: {memory: null, cpu: 1}}}]"
+  container: {image: x, command: [x], resources: {limits: {cpu: 2}}}
+- name: torn
+  podSpecPatch: "containers: 5"
+  container: {image: x, command: [x], resources: {requests: {cpu: 250m}}}
+"""
+FOR_ALL = """
+podSpecPatch: |
+  containers: [{name: main, resources: {limits: {cpu: 4}, requests: {memory: 3Gi}}}]
+"""
+
+
+def test_what_a_patch_asks_for_counts() -> None:
+    run, starts = started(flow(PATCHED, spec=FOR_ALL))
+
+    def asked(name: str) -> Resources:
+        return facts_of(run, starts[f"wf[0].{name}"], NOON).requests
+
+    assert asked("a") == Resources(cpu=500, memory=3 * 2**30, pods=1)
+    assert asked("b") == Resources(cpu=1000, pods=1)
+
+
+def test_a_patch_that_cannot_be_read_is_left_to_the_start_of_its_task() -> None:
+    run, starts = started(flow(PATCHED))
+
+    assert facts_of(run, starts["wf[0].c"], NOON).requests == Resources(cpu=250, pods=1)
+    assert facts_of(run, starts["wf[0].a"], NOON).requests.get("memory") == 2**30
+
+
 def test_a_template_may_choose_its_own_queue_and_priority() -> None:
     run, starts = started(flow(LOOP))
 

@@ -6,7 +6,7 @@ from tiphys.engine import event as ev
 from tiphys.engine.event import ContainerEnded
 from tiphys.engine.node import NodeType, Phase
 from tiphys.testing.flow import FAIL, cast, finished, flow
-from tiphys.testing.harness import Harness, Outcome
+from tiphys.testing.harness import NOON, Harness, Outcome
 
 SET = """
 - name: main
@@ -56,6 +56,47 @@ def test_each_container_has_the_end_that_it_is_told() -> None:
     assert harness.node("wf[0].set.b").message == "b: Error (exit code 2)"
     assert harness.node("wf[0].set.main").phase is Phase.FAILED
     assert harness.run.phase == "Failed"
+
+
+def test_each_container_has_the_times_of_its_own_run() -> None:
+    ends = (
+        ContainerEnded(name="a", phase="Succeeded", started_at=NOON + 1, finished_at=NOON + 3),
+        ContainerEnded(name="b", phase="Failed", started_at=NOON + 3.5, finished_at=NOON + 4),
+    )
+    harness = finished(SET, {"set": Outcome(phase="Failed", seconds=9, containers=ends)})
+
+    assert times(harness, "a") == (1, 3)
+    assert times(harness, "b") == (3.5, 4)
+    assert times(harness, "set") == (0, 9)
+
+
+def test_a_container_that_never_ran_took_no_time() -> None:
+    ends = (
+        ContainerEnded(name="a", phase="Failed", started_at=NOON + 1, finished_at=NOON + 2),
+        ContainerEnded(name="b", phase="Omitted"),
+    )
+    harness = finished(SET, {"set": Outcome(phase="Failed", seconds=4, containers=ends)})
+
+    assert times(harness, "b") == (4, 4)
+
+
+def test_times_of_another_clock_stay_within_those_of_the_pod() -> None:
+    ends = (
+        ContainerEnded(name="a", phase="Succeeded", started_at=NOON - 5, finished_at=NOON - 4),
+        ContainerEnded(name="b", phase="Succeeded", started_at=NOON + 1, finished_at=NOON + 99),
+    )
+    harness = finished(SET, {"set": Outcome(seconds=4, containers=ends)})
+
+    assert times(harness, "a") == (0, 0)
+    assert times(harness, "b") == (1, 4)
+
+
+def times(harness: Harness, name: str) -> tuple[float, float]:
+    """Give when a node began and ended, in seconds after the run did."""
+    node = harness.node("wf[0].set" if name == "set" else f"wf[0].set.{name}")
+    assert node.started_at is not None
+    assert node.finished_at is not None
+    return node.started_at - NOON, node.finished_at - NOON
 
 
 def test_containers_run_with_their_pod_and_end_with_it() -> None:

@@ -45,6 +45,15 @@ def test_the_templates_own_patch_comes_last() -> None:
     assert patched.resources.limits == {"cpu": "2"}
 
 
+def test_null_takes_a_limit_away() -> None:
+    text = "containers: [{name: main, resources: {limits: {memory: null}, requests: {cpu: null}}}]"
+
+    patched = apply(TEMPLATE, text).container
+
+    assert patched is not None
+    assert (patched.resources.limits, patched.resources.requests) == ({"cpu": "1"}, {})
+
+
 def test_keys_and_values_are_text_whatever_they_look_like() -> None:
     text = "note: 2001-99-99\ncontainers: [{name: main, resources: {limits: {1: 2}}}]"
 
