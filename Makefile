@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 # Written when an installation has succeeded; newer than the lock it was made from.
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
+# What is compiled as Tiphys is installed.
+COMPILED := src/tiphys/executor/birth.c scripts/build_birth.py
 
 .PHONY: help run test check format lock ui bench chaos clean
 
@@ -28,11 +30,11 @@ test: $(READY_DEV)
 
 check: test
 
-$(READY): requirements.lock pyproject.toml scripts/setup
+$(READY): requirements.lock pyproject.toml scripts/setup $(COMPILED)
 	@PYTHON="$(PYTHON)" scripts/setup requirements.lock
 	@touch $@
 
-$(READY_DEV): requirements-dev.lock requirements.lock pyproject.toml scripts/setup
+$(READY_DEV): requirements-dev.lock requirements.lock pyproject.toml scripts/setup $(COMPILED)
 	@PYTHON="$(PYTHON)" scripts/setup requirements-dev.lock
 	@touch $(READY) $@
 

@@ -10,11 +10,18 @@ import pytest
 
 from tests.contract.argo_server import ArgoServer, flow, serving
 from tests.contract.machine import Machine
+from tiphys.executor import birth
 
 
-@pytest.fixture(params=["process", "sandbox", "podman", "docker"])
-def isolation(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture(
+    params=["process", "sandbox", "podman", "docker", "process, plain", "sandbox, plain"]
+)
+def isolation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    name, _, way = str(request.param).partition(", ")
+    if way:
+        # As on machines where processes cannot be born in their groups.
+        monkeypatch.setenv(birth.VARIABLE, way)
+    return name
 
 
 @pytest.fixture

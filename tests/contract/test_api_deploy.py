@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tomllib
 from configparser import RawConfigParser
 from pathlib import Path
 
@@ -42,6 +43,17 @@ def test_the_image_takes_the_driver_of_postgresql_from_a_lock_with_its_checksums
     heads = [line.split("==")[0] for line in found.splitlines() if not line.startswith(" ")]
     assert heads == ["psycopg", "psycopg-binary"]
     assert found.count("--hash=sha256:") > 2
+
+
+def test_the_image_is_built_from_all_that_its_build_reads() -> None:
+    settings = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
+    hook = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]["path"]
+    copied = re.findall(r"^COPY (?!--)(.+) \S+$", (DEPLOY / "Containerfile").read_text(), re.M)
+    let_in = (DEPLOY.parent / ".dockerignore").read_text().splitlines()
+
+    names = {name for line in copied for name in line.split()}
+    assert {hook, "src", "pyproject.toml"} <= names
+    assert {f"!{name}" for name in names} <= set(let_in)
 
 
 def test_systemd_finds_nothing_wrong_with_the_unit() -> None:

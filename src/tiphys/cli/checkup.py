@@ -209,6 +209,20 @@ def check_groups() -> Iterator[Finding]:
     )
 
 
+def check_starts() -> Iterator[Finding]:
+    """Look at how tasks are started."""
+    if sys.platform != "linux":
+        return
+    from tiphys.executor import birth  # noqa: PLC0415
+
+    why = birth.why_not()
+    if not why:
+        yield Finding("ok", "tasks are born in their control groups")
+        return
+    fix = "nothing: all works as it does elsewhere; docs/isolation.md says what it takes"
+    yield Finding("note", f"tasks start slower than they could: {why}", fix)
+
+
 def _is_delegated(found: dict[str, str], open_ones: list[str]) -> bool:
     if "unified" not in open_ones:
         return False
@@ -289,6 +303,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     check_store,
     check_processes,
     check_groups,
+    check_starts,
     check_engines,
     check_sandbox,
 )

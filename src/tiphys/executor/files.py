@@ -32,6 +32,11 @@ def keep_to_ourselves() -> None:
                 os.set_inheritable(int(name), False)
 
 
+def usual_limit() -> tuple[int, int] | None:
+    """Return the limit that we were given, if ours is another one now."""
+    return _given
+
+
 def give_usual_limit(pid: int) -> None:
     """Let a child that was just started have the limit that we were given."""
     if _given is not None:

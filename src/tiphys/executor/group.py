@@ -16,6 +16,7 @@ import signal
 from contextlib import suppress
 from itertools import count
 
+from tiphys.executor.birth import Cradle
 from tiphys.executor.protocol import Limits
 
 _PERIOD = 100_000
@@ -60,11 +61,16 @@ class Door:
         if not self._is_kept:
             return _has_folders(self._folder)
         try:
-            if self._inside < 0:
-                self._inside = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-            return os.fstat(self._inside).st_nlink > _BARE
+            return os.fstat(self.folder).st_nlink > _BARE
         except OSError:  # Too many open files.
             return _has_folders(self._folder)
+
+    @property
+    def folder(self) -> int:
+        """The folder, open: by it a process is born inside."""
+        if self._inside < 0:
+            self._inside = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        return self._inside
 
     def close(self) -> None:
         """Let go of it."""
@@ -94,6 +100,13 @@ class Group:
     def kinds(self) -> frozenset[str]:
         """Return the hierarchies in which it has a folder."""
         return frozenset(self.folders)
+
+    @property
+    def cradle(self) -> Cradle | None:
+        """Where a process of its is born; None where somebody must go in for that."""
+        if len(self._doors) > 1 or "unified" not in self._doors:
+            return None
+        return Cradle(self._doors["unified"].folder, self.limited)
 
     def enter(self) -> None:
         """Go in."""

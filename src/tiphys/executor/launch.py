@@ -15,9 +15,10 @@ from pathlib import Path
 import msgspec
 
 from tiphys.errors import RuntimeFailure
+from tiphys.executor.birth import VARIABLE
 from tiphys.executor.place import START, Place
 
-_PASSED_ON = ("TIPHYS_SANDBOX", "TIPHYS_ATTEMPT_ID")
+_PASSED_ON = ("TIPHYS_SANDBOX", VARIABLE, "TIPHYS_ATTEMPT_ID")
 """What an executor is given of our own variables: what it reads, and that by which it is found when
 a task has started it. Tokens and passwords are not for it: tasks run beside it."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import struct
 
 MS_RDONLY, MS_NOSUID, MS_NODEV = 1, 2, 4
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
@@ -27,10 +26,6 @@ _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
 _AT_FDCWD = -100
 _CAPABILITY_VERSION = 0x20080522
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
-_SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "riscv64": 274, "ppc64le": 355, "s390x": 345}
-_ATTRIBUTES = struct.Struct("=IIQiIQQQ")
-"""Size, policy, flags, nice, priority, runtime, deadline, period."""
-_RESET_ON_FORK = 1
 
 
 def _check(result: int, what: str) -> None:
@@ -158,25 +153,6 @@ def is_in_user_namespace() -> bool:
     """Tell whether root here is not the machine's root."""
     with open("/proc/self/uid_map") as file:
         return file.read().split() != ["0", "0", "4294967295"]
-
-
-def take_short_turns(nanoseconds: int) -> bool:
-    """Ask to run for so long at a time, and in return soon after something is there to do; tell
-    whether that was taken. What is started from now on has turns as usual.
-
-    For this thread alone. Kernels before 6.12 take the wish and do not know it.
-    """
-    number = _SCHED_SETATTR.get(os.uname().machine)
-    try:
-        nice, policy = os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)
-    except OSError:  # Not everywhere is one told: musl's libc never does.
-        return False
-    # A priority of one's own would not be passed on to what is started.
-    if number is None or nice < 0 or policy != os.SCHED_OTHER:
-        return False
-    size = _ATTRIBUTES.size
-    wish = _ATTRIBUTES.pack(size, os.SCHED_OTHER, _RESET_ON_FORK, nice, 0, nanoseconds, 0, 0)
-    return bool(_libc.syscall(number, 0, ctypes.create_string_buffer(wish, size), 0) == 0)
 
 
 def become_subreaper() -> None:

@@ -1,7 +1,7 @@
 """A private view of the machine for one container: the host's files, copied on write.
 
 Two tricks make it cheap. First, the executor itself steps into the mount namespace of the view,
-starts the task with vfork (the child inherits namespace and root) and steps back: no Python runs in
+starts the task (the child inherits namespace and root) and steps back: no Python runs in
 the child and no page tables are copied. Second, a view whose container wrote nothing is used again
 (``slots``): making one costs a millisecond or more of mounts and new folders, entering one nothing.
 

@@ -35,9 +35,6 @@ from tiphys.executor.supervisor import Supervisor
 
 FIRST_CLIENT = 5.0
 """Seconds for which a new executor waits at least."""
-TURN = 100_000
-"""Nanoseconds, the least that there is. Each start waits until the child has become the task, and
-would then wait behind that very task where it runs in our place."""
 
 
 class _Client:
@@ -330,7 +327,6 @@ def serve(place: Place, linger: float, *, sandboxes: bool = True, listens: int =
     files.keep_to_ourselves()
     os.umask(0)
     sys.setswitchinterval(0.001)
-    linux.take_short_turns(TURN)
     gc.freeze()  # What is there now stays to the end.
     server = Server(claim, place, linger, sandboxes=sandboxes)
     if listens >= 0:

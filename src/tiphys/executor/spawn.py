@@ -1,10 +1,12 @@
 """Start one process: in its own session, its output into pipes.
 
-``posix_spawn`` takes half as long as ``subprocess``, which is here for what the former cannot: to
-become another user; and for probes. Folder and umask are set on our side for the time of a start:
-only the loop's thread may come here, and other threads use whole paths. A program is the first one
-on the path that may be run, as for Argo. The supervisor waits for every child itself. The words of
-the errors are those that Argo's users know.
+By ``birth`` where that can be: then nobody waits for the child, and what keeps it from becoming
+its program is known when it has ended (``failure``). Else by ``posix_spawn``, half as dear as
+``subprocess``, which is here for what the others cannot: to become another user; and for probes.
+For ``posix_spawn`` folder and umask are set on our side for the time of a start: only the loop's
+thread may come here, and other threads use whole paths. A program is the first one on the path
+that may be run, as for Argo. The supervisor waits for every child itself. The words of the errors
+are those that Argo's users know.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from contextlib import nullcontext, suppress
 from functools import cache
 from typing import Any
 
-from tiphys.executor import files
+from tiphys.executor import birth, files
+from tiphys.executor.birth import Cradle
 from tiphys.executor.opening import Opening
 from tiphys.executor.protocol import PROGRESS_VARIABLE, ContainerRun
 from tiphys.executor.rooms import progress_of, work_of
@@ -42,11 +45,22 @@ class _Child(subprocess.Popen[bytes]):
         """Say nothing: the supervisor reaps the process, not this object."""
 
 
+def can_be_born(run: ContainerRun) -> bool:
+    """Tell whether ``spawn`` can start it in a ``Cradle``."""
+    return run.uid is None and run.gid is None and birth.is_possible()
+
+
 def spawn(
-    run: ContainerRun, room: str, pipes: tuple[int, int], sandbox: Sandbox | None, view: View
+    run: ContainerRun,
+    room: str,
+    pipes: tuple[int, int],
+    sandbox: Sandbox | None,
+    view: View,
+    cradle: Cradle | None,
 ) -> tuple[int, int]:
     """Start ``run``, without a sandbox in ``room``; return its pid, which is also its session and
-    process group, and the number of its mount namespace, 0 for that of the executor."""
+    process group (soon, where it has a cradle), and the number of its mount namespace, 0 for that
+    of the executor."""
     if run.uid is not None:
         # Who opens /dev/stdout again needs the right to: the pipe goes to the user who writes.
         for pipe in pipes:
@@ -54,13 +68,20 @@ def spawn(
                 os.fchown(pipe, run.uid, -1)
     try:
         if sandbox is None:
-            return _execute(run, run.cwd or (work_of(room) if room else "/"), pipes, room), 0
+            cwd = run.cwd or (work_of(room) if room else "/")
+            return _execute(run, cwd, pipes, room, cradle), 0
         namespace, openings = view
         sandbox.withhold_rights()
         with sandbox.entered(namespace, run.mounts, run.cwd, openings) as number:
-            return _execute(run, run.cwd or "/", pipes, ""), number
+            return _execute(run, run.cwd or "/", pipes, "", cradle), number
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SpawnError(_reason(run, error)) from error
+
+
+def failure(run: ContainerRun, pid: int) -> str:
+    """Return why a process that has ended did not become its program; empty where it did."""
+    error = birth.failure(pid)
+    return _reason(run, error) if error else ""
 
 
 def spawn_beside(
@@ -91,8 +112,13 @@ def _nothing() -> int:
     return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
 
-def _execute(run: ContainerRun, cwd: str, pipes: tuple[int, int], room: str) -> int:
+def _execute(
+    run: ContainerRun, cwd: str, pipes: tuple[int, int], room: str, cradle: Cradle | None
+) -> int:
     env = {PROGRESS_VARIABLE: progress_of(room), **run.env} if room else run.env
+    if cradle is not None:
+        path = _find(run.argv[0], env, cwd)
+        return birth.bear(path, run.argv, env, cwd, (_nothing(), *pipes), cradle)
     if run.uid is None and run.gid is None:
         pid = _spawn_here(run.argv, env, cwd, pipes)
     else:
@@ -109,7 +135,7 @@ def _spawn_here(
     try:
         # All our own files are closed by the exec.
         return os.posix_spawn(
-            _find(argv[0], env),
+            _find(argv[0], env, cwd),
             argv,
             env,
             file_actions=[
@@ -125,10 +151,11 @@ def _spawn_here(
         os.chdir("/")
 
 
-def _find(command: str, env: Mapping[str, str]) -> str:
+def _find(command: str, env: Mapping[str, str], cwd: str) -> str:
     if "/" in command:
         return command
-    found = [os.path.join(folder, command) for folder in os.get_exec_path(env)]
+    # What is not found from the root is from the working directory: not ours, but the child's.
+    found = [os.path.join("/", cwd, folder, command) for folder in os.get_exec_path(env)]
     for path in found:
         if os.access(path, os.X_OK) and not os.path.isdir(path):
             return path

@@ -20,7 +20,8 @@ from time import monotonic
 
 import msgspec
 
-from tiphys.executor import halt, linux, survivors
+from tiphys.executor import birth, halt, linux, survivors
+from tiphys.executor.birth import Cradle
 from tiphys.executor.clock import now
 from tiphys.executor.committer import Committer
 from tiphys.executor.group import Group, Groups
@@ -43,7 +44,14 @@ from tiphys.executor.protocol import (
 from tiphys.executor.relay import Relay
 from tiphys.executor.rooms import Rooms, progress_of
 from tiphys.executor.slots import Slot, Slots
-from tiphys.executor.spawn import NO_VIEW, SpawnError, spawn, spawn_beside
+from tiphys.executor.spawn import (
+    NO_VIEW,
+    SpawnError,
+    can_be_born,
+    failure,
+    spawn,
+    spawn_beside,
+)
 from tiphys.executor.stream import Stream
 from tiphys.executor.watch import Watch
 
@@ -245,8 +253,10 @@ class Supervisor:
             self._commit_end(ended, [])
 
     def warm_up(self) -> None:
-        """Go into a group and back: after a rest that takes the kernel long, and nobody waits for
-        the first task yet."""
+        """Go into a group and back, where each task takes that: after a rest the kernel needs long
+        for it, and nobody waits for the first task yet."""
+        if birth.is_possible():
+            return
         group = self._groups.take(Limits())
         if group is not None:
             with suppress(OSError):
@@ -285,7 +295,8 @@ class Supervisor:
         """Note how much memory the processes have used so far: of those that use less than we do,
         what the kernel says at their end is our own figure."""
         if running.group is None or not running.group.limited:
-            peak = sum(linux.peak_memory(pid) for pid in running.pids.values())
+            pids = running.pids.values()
+            peak = sum(linux.peak_memory(pid) for pid in pids if not birth.is_on_the_way(pid))
             running.memory_bytes = max(running.memory_bytes, peak)
 
     # --- the way of an attempt ------------------------------------------------------------
@@ -336,8 +347,7 @@ class Supervisor:
         run, attempt = running.runs[name], running.attempt
         running.began.setdefault(name, now())
         try:
-            self._groups.enter(running.group)
-            pid = self._spawn(running, run)
+            pid = self._spawn(running, run, self._cradle_of(running, run))
         except (SpawnError, OSError) as error:
             self._note_exit(running, name, CANNOT_START, str(error))
             return
@@ -355,14 +365,22 @@ class Supervisor:
             running.started, running.started_at = True, now()
             self._report(Started(attempt.id, running.started_at))
 
-    def _spawn(self, running: Running, run: ContainerRun) -> int:
+    def _cradle_of(self, running: Running, run: ContainerRun) -> Cradle | None:
+        """Return where a container is born; None where it cannot be put there, as we then are."""
+        born = can_be_born(run)
+        cradle = running.group.cradle if born and running.group is not None else None
+        if cradle is None:
+            self._groups.enter(running.group)
+        return cradle or (Cradle() if born else None)
+
+    def _spawn(self, running: Running, run: ContainerRun, cradle: Cradle | None) -> int:
         attempt = running.attempt
         pipes = running.watch.pipes(run)
         if attempt.isolation == "process" and not running.room:
             running.room = self._rooms.take()
             running.watch.follow_to(progress_of(running.room))
         if attempt.isolation != "sandbox":
-            return spawn(run, running.room, pipes, None, NO_VIEW)[0]
+            return spawn(run, running.room, pipes, None, NO_VIEW, cradle)[0]
         if self._slots is None:
             raise SpawnError("sandboxes cannot be made on this machine")
         try:
@@ -375,7 +393,7 @@ class Supervisor:
         openings = self._sandbox.prepare_openings(run, slot.upper)
         slot.stubs += [stub for opening in openings for stub in opening.stubs]
         view = (slot.namespace, openings)
-        pid, number = spawn(run, "", pipes, self._sandbox, view)
+        pid, number = spawn(run, "", pipes, self._sandbox, view, cradle)
         running.namespaces.add(number)
         return pid
 
@@ -433,7 +451,10 @@ class Supervisor:
         # A child that is not reaped yet keeps its pid, and its group keeps its number.
         if pid is not None and pid in self._owners:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, number)
+                if birth.is_on_the_way(pid):  # It may have no process group yet.
+                    os.kill(pid, number)
+                else:
+                    os.killpg(pid, number)
 
     def reap(self) -> None:
         """Take every child that has ended."""
@@ -460,10 +481,13 @@ class Supervisor:
             code = os.waitstatus_to_exitcode(status)
             if code < 0 and running.runs[name].halt:
                 running.cut_off.add(name)
-            self._note_exit(running, name, 128 - code if code < 0 else code, "")
+            why = failure(running.runs[name], pid) if code == birth.FAILED else ""
+            if why:
+                code = CANNOT_START
+            self._note_exit(running, name, 128 - code if code < 0 else code, why)
 
     def _is_its_own(self, kib: int) -> bool:
-        """Tell whether a child's peak of memory is its own: one of vfork begins with ours."""
+        """Tell whether a child's peak of memory is its own: it begins with ours."""
         if kib > self._peak:
             self._peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return kib > self._peak

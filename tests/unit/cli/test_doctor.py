@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from tiphys.cli.app import run
-from tiphys.cli.checkup import check_data, check_processes, check_settings, check_store
+from tiphys.cli.checkup import (
+    check_data,
+    check_processes,
+    check_settings,
+    check_starts,
+    check_store,
+)
+from tiphys.executor import birth
 from tiphys.store import Store
 
 
@@ -132,3 +139,16 @@ def test_an_executor_that_does_not_answer_is_bad(data: Path) -> None:
 
     assert [finding.kind for finding in found] == ["ok", "bad"]
     assert "fuser" in found[1].fix
+
+
+def test_it_says_why_tasks_start_slower_than_they_could(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(birth.VARIABLE, birth.PLAIN)
+    (plain,) = check_starts()
+    monkeypatch.delenv(birth.VARIABLE)
+    (usual,) = check_starts()
+
+    assert (plain.kind, plain.text) == (
+        "note",
+        "tasks start slower than they could: TIPHYS_SPAWN is plain",
+    )
+    assert (usual.kind == "ok") == birth.is_possible()

@@ -91,7 +91,7 @@ def environment_of(pid: int) -> str:
 def test_one_is_given_only_those_of_our_variables_that_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    needed = {"TIPHYS_SANDBOX", "TIPHYS_ATTEMPT_ID"}
+    needed = {"TIPHYS_SANDBOX", "TIPHYS_SPAWN", "TIPHYS_ATTEMPT_ID"}
     for name in (*needed, "TIPHYS_ADMIN_TOKEN", "TIPHYS_STORE", "TIPHYS_OIDC_CLIENT_SECRET"):
         monkeypatch.setenv(name, "read-only")
 
