@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,10 @@ from tiphys.executor import survivors
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     env = {"PATH": os.environ["PATH"], "TIPHYS_ATTEMPT_ID": f"test.{os.getpid()}"}
     with subprocess.Popen(["sleep", "600"], env=env) as process:
+        # Its environment is there a moment after it was started.
+        end = time.monotonic() + 30
+        while survivors.attempt_of(process.pid) is None:
+            assert time.monotonic() < end, "it never began"
         yield process
         process.kill()
 
