@@ -55,4 +55,4 @@ chaos: $(READY_DEV)
 	TIPHYS_CHAOS=full $(BIN)/pytest -r fEs tests/chaos tests/integration/postgres/test_outage.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	rm -rf $(VENV) src/tiphys/executor/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build

@@ -231,6 +231,10 @@ class Machine:
         runner, _ = self._pair
         return runner.run(self._wait_for(task, kind))
 
+    def told(self, task: Task) -> list[RuntimeEvent]:
+        """Give all events of a task so far."""
+        return [event for event in self._events if getattr(event, "id", "") == task.id]
+
     async def _wait_for(self, task: Task, kind: type[E]) -> E:
         async with asyncio.timeout(PATIENCE):
             while True:

@@ -17,7 +17,7 @@ import pytest
 from tests.contract.machine import Machine, shell
 from tiphys.errors import StaleEpochError
 from tiphys.executor import survivors
-from tiphys.ports import Task, TaskProgressed, TaskReady
+from tiphys.ports import Task, TaskProgressed, TaskReady, TaskStarted
 from tiphys.runtimes.config import ENGINES, ImageCommand
 from tiphys.runtimes.logs import LogReader
 from tiphys.spec import model
@@ -132,6 +132,32 @@ def test_processes_that_escape_into_their_own_session_are_gone_at_the_end(machin
 
     assert end.phase == "Succeeded"
     assert machine.processes(f"sleep {mark}") == []
+
+
+def test_whatever_a_task_leaves_behind_the_next_ones_run(machine: Machine) -> None:
+    """Some kernels end a process at its birth for what happened in its control group before."""
+    leaves = shell("setsid sleep 60 & sleep 60 & echo left")
+    last = shell("kill -KILL $$$$")
+    for template, phase in ((leaves, "Succeeded"), (last, "Failed")):
+        for _ in range(2):
+            assert machine.run(template).phase == phase
+
+        ends = [machine.run(shell("echo fine")) for _ in range(4)]
+        assert [(end.phase, end.message) for end in ends] == [("Succeeded", "")] * 4
+
+
+def test_a_task_that_ends_its_own_group_does_no_harm_to_the_next_ones(machine: Machine) -> None:
+    own = "/sys/fs/cgroup/unified" if os.path.isdir("/sys/fs/cgroup/unified") else "/sys/fs/cgroup"
+    script = f"echo 1 > {own}$(sed -n s/^0:://p /proc/self/cgroup)/cgroup.kill"
+    if machine.isolation in ENGINES or os.geteuid() != 0:
+        pytest.skip("it has no group that it could end")
+    first = machine.run(shell(f"{script}; echo still here"))
+
+    ends = [machine.run(shell("echo fine")) for _ in range(4)]
+
+    # Where it could not be ended by that, it goes on.
+    assert first.phase == "Failed" or (first.outputs and first.outputs.result == "still here")
+    assert [(end.phase, end.message) for end in ends] == [("Succeeded", "")] * 4
 
 
 def test_the_same_task_started_twice_runs_once(machine: Machine, tmp_path: Path) -> None:
@@ -638,6 +664,21 @@ def test_a_daemon_is_ready_when_its_probe_passes(machine: Machine, scratch: str)
     assert ready.ip == "127.0.0.1"
     machine.stop([task], grace=0)
     assert machine.end_of(task).stopped
+
+
+def test_a_daemon_that_cannot_be_started_is_never_ready(machine: Machine) -> None:
+    if machine.isolation in ENGINES:
+        pytest.skip("what is started there is the engine's client")
+    template = model.Template(
+        name="t", container=model.Container(command=("/none/daemon",)), daemon=True
+    )
+    task = machine.start(template)
+
+    end = machine.end_of(task)
+
+    assert end.outputs is not None
+    assert (end.phase, end.outputs.exit_code) == ("Failed", "64")
+    assert not any(isinstance(event, TaskStarted | TaskReady) for event in machine.told(task))
 
 
 # --- limits -------------------------------------------------------------------------------

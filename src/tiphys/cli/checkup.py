@@ -217,7 +217,7 @@ def check_starts() -> Iterator[Finding]:
 
     why = birth.why_not()
     if not why:
-        yield Finding("ok", "tasks are born in their control groups")
+        yield Finding("ok", "tasks are started without a wait (clone3)")
         return
     fix = "nothing: all works as it does elsewhere; docs/isolation.md says what it takes"
     yield Finding("note", f"tasks start slower than they could: {why}", fix)

@@ -284,7 +284,7 @@ static PyObject *failure(PyObject *module, PyObject *number)
     return found;
 }
 
-static PyObject *is_on_the_way(PyObject *module, PyObject *number)
+static PyObject *has_begun(PyObject *module, PyObject *number)
 {
     int pid = (int)PyLong_AsLong(number);
     struct birth *birth = find(pid);
@@ -292,14 +292,15 @@ static PyObject *is_on_the_way(PyObject *module, PyObject *number)
 
     if (PyErr_Occurred())
         return NULL;
-    return PyBool_FromLong(birth && birth->alive);
+    return PyBool_FromLong(!birth || (!birth->alive && !birth->error));
 }
 
 /* No group has this number: a kernel that knows groups says so, another says something else. One
  * that was built without groups starts the process; we wait for its end, on the same stack. */
 static PyObject *is_known(PyObject *module, PyObject *nothing)
 {
-    struct arguments arguments = {.flags = VM | VFORK | INTO_CGROUP, .exit_signal = SIGCHLD};
+    struct arguments arguments = {.flags = VM | VFORK | CLEAR_SIGHAND | INTO_CGROUP,
+                                  .exit_signal = SIGCHLD};
     long result;
     (void)module, (void)nothing;
 
@@ -319,8 +320,8 @@ static PyMethodDef methods[] = {
      "Start a program; return its pid."},
     {"failure", failure, METH_O,
      "failure(pid)\n--\n\nReturn why one that has ended with 127 did not become its program."},
-    {"is_on_the_way", is_on_the_way, METH_O,
-     "is_on_the_way(pid)\n--\n\nTell whether a process has yet to become its program."},
+    {"has_begun", has_begun, METH_O,
+     "has_begun(pid)\n--\n\nTell whether a process has become its program."},
     {"is_known", is_known, METH_NOARGS,
      "is_known()\n--\n\nTell whether this kernel can do it, and lets us."},
     {NULL, NULL, 0, NULL},

@@ -32,8 +32,9 @@ class Cradle(msgspec.Struct, frozen=True):
     group: int = -1
     """The open folder of its control group; -1 for the one that we are in."""
     waits: bool = False
-    """Whether to wait until it has become its program. Until then it uses our memory; and where a
-    group's memory is short the kernel ends all who use the same, unless one waits for the other."""
+    """Whether to wait until it has become its program, and to hear at once if it could not. Until
+    then it uses our memory; and where a group's memory is short the kernel ends all who use the
+    same, unless one waits for the other."""
 
 
 @cache
@@ -53,15 +54,26 @@ def why_not() -> str:
     return ""
 
 
+def holds(group: int) -> bool:
+    """Try it: tell whether a process can be born in a group, and lives.
+
+    The kernel ends it there and then if processes of that group and of ours were ended by
+    ``cgroup.kill`` a different number of times: it looks at the wrong one of the two.
+    """
+    nothing = _birth.bear("", "/", ("",), (), (2, 2, 2), None, group, True)
+    code = _code_of(nothing)
+    return failure(nothing) is not None and code == FAILED
+
+
 def failure(pid: int) -> OSError | None:
     """Return why a process that has ended could not become its program; asked once."""
     found = _birth.failure(pid) if _birth is not None else None
     return found and OSError(found[0], os.strerror(found[0]), found[1])
 
 
-def is_on_the_way(pid: int) -> bool:
-    """Tell whether a process has yet to become its program, and looks like us until then."""
-    return _birth is not None and _birth.is_on_the_way(pid)
+def has_begun(pid: int) -> bool:
+    """Tell whether a process has become its program; it looks like us until then."""
+    return _birth is None or _birth.has_begun(pid)
 
 
 def bear(
@@ -72,9 +84,18 @@ def bear(
     standard: tuple[int, int, int],
     cradle: Cradle,
 ) -> int:
-    """Start a program in a session of its own; return its pid, without waiting for it."""
-    if "=" in "".join(env):
-        raise ValueError("illegal environment variable name")
+    """Start a program in a session of its own; return its pid, as a rule before it has begun.
+
+    What it reads and writes are descriptors above 2, or each the one that it becomes.
+    """
     words = [f"{name}={value}" for name, value in env.items()]
     limit = files.usual_limit()
-    return _birth.bear(path, folder, argv, words, standard, limit, cradle.group, cradle.waits)
+    pid = _birth.bear(path, folder, argv, words, standard, limit, cradle.group, cradle.waits)
+    if cradle.waits and (error := failure(pid)):
+        _code_of(pid)
+        raise error
+    return pid
+
+
+def _code_of(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

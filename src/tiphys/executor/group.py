@@ -4,9 +4,10 @@ One group per attempt, below the executor's own group and never beside it, so th
 the executor hold for its tasks too. Version 2 is used for ending (``cgroup.kill``) wherever it is
 mounted, and for limits where its controllers can be handed down; else version 1 controllers are
 used, one folder each, only those that a limit asks for. A group without limits serves one attempt
-after another, as the kernel takes its time to make one; as each way from group to group takes time
-too, the executor rests in the one that the next attempt gets. Where nothing is writable there are
-no groups, and ``survivors`` does what it can.
+after another, as the kernel takes its time to make one. Processes are born in their groups; where
+that cannot be, the executor goes in for each start, and as each way from group to group takes time
+too, it rests in the one that the next attempt gets. Where nothing is writable there are no groups,
+and ``survivors`` does what it can.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import signal
 from contextlib import suppress
 from itertools import count
 
-from tiphys.executor.birth import Cradle
+from tiphys.executor import birth
 from tiphys.executor.protocol import Limits
 
 _PERIOD = 100_000
@@ -95,6 +96,9 @@ class Group:
         self.limited = limited
         self._is_bare = True
         """Whether there were no groups in it when it was last found empty."""
+        self.is_worn = False
+        """Whether ``cgroup.kill`` was written, or may have been: whoever is born in it later from
+        without is ended at once (see ``birth.holds``)."""
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -102,11 +106,11 @@ class Group:
         return frozenset(self.folders)
 
     @property
-    def cradle(self) -> Cradle | None:
-        """Where a process of its is born; None where somebody must go in for that."""
-        if len(self._doors) > 1 or "unified" not in self._doors:
-            return None
-        return Cradle(self._doors["unified"].folder, self.limited)
+    def cradle(self) -> int:
+        """Its open folder, where processes can be born in it; else -1."""
+        if self.is_worn or len(self._doors) > 1 or "unified" not in self._doors:
+            return -1
+        return self._doors["unified"].folder
 
     def enter(self) -> None:
         """Go in."""
@@ -124,7 +128,7 @@ class Group:
                 pids = _pids_below(folder)
             if not pids:
                 continue
-            found = True
+            found = self.is_worn = True
             try:
                 _write(f"{folder}/cgroup.kill", "1")
             except OSError:
@@ -161,7 +165,7 @@ class Group:
     @property
     def is_as_new(self) -> bool:
         """Tell whether nothing is left of its attempt, of which nothing was found to be ended."""
-        return not self.limited and self._is_bare
+        return not self.limited and self._is_bare and not self.is_worn
 
     def remove(self) -> None:
         """Give it back."""
@@ -180,6 +184,8 @@ class Groups:
         self._inside: Group | None = None
         self._resting: Group | None = None
         """The empty group in which we rest, or did; the next attempt without limits gets it."""
+        self._bears = False
+        """Whether processes can be born in groups from where we are at home."""
         self._numbers = count()
         self._homes: dict[str, str] = {}
         self._made: set[str] = set()
@@ -234,6 +240,26 @@ class Groups:
         except OSError:
             self._leave(before)
             raise
+
+    def try_birth(self) -> bool:
+        """Tell whether a process can be born in a group of ours; asked before ``cradle``."""
+        group = self.take(_NONE)
+        if group is not None:
+            self.come_home()
+            with suppress(OSError):
+                self._bears = group.cradle >= 0 and birth.holds(group.cradle)
+            self.give_back(group)
+        return self._bears
+
+    def cradle(self, group: Group | None) -> int:
+        """Come home if a process can be born in ``group`` from there, and return its open folder;
+        else go in, where it is born in any case, and return -1."""
+        folder = group.cradle if self._bears and group is not None else -1
+        if folder < 0:
+            self.enter(group)
+        else:
+            self.come_home()
+        return folder
 
     def rest(self) -> None:
         """Be in no attempt's group: to end one of these would be to end ourselves."""

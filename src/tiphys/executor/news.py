@@ -2,11 +2,13 @@
 
 Most news go out at once. Two kinds may wait for a moment for others, which spares both sides most
 of their turns: that of a beginning, which of a short task travels with its end; and that of an end
-where ends come in flocks and other tasks run meanwhile.
+where ends come in flocks and other tasks run meanwhile. A beginning is no news before it is one:
+what was started may still fail to become its program.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
 from tiphys.executor.protocol import Ended, Event, Started
@@ -24,6 +26,8 @@ class News:
     """Events in the order in which they happened."""
 
     def __init__(self) -> None:
+        self.has_begun: Callable[[str], bool] = lambda _: True
+        """Asked of each attempt whose beginning would be told."""
         self._events: list[Event] = []
         self._ends = 0
         self._is_urgent = False
@@ -64,9 +68,22 @@ class News:
             return 0.0
         return max(0.0, self._first_end_at + END_WAITS - monotonic())
 
+    def withdraw(self, attempt: str) -> None:
+        """Forget a beginning that was none."""
+        self._events = [
+            event
+            for event in self._events
+            if not (isinstance(event, Started) and event.id == attempt)
+        ]
+
     def take(self) -> tuple[Event, ...]:
-        """Give all, to be told."""
-        events, self._events = tuple(self._events), []
+        """Give those that can be told."""
+        told: list[Event] = []
+        kept: list[Event] = []
+        for event in self._events:
+            is_early = isinstance(event, Started) and not self.has_begun(event.id)
+            (kept if is_early else told).append(event)
+        self._events, self._first_at = kept, monotonic()
         self._ends = 0
         self._is_urgent = False
-        return events
+        return tuple(told)

@@ -75,6 +75,8 @@ class Server:
             self._news.add,
         )
         self.supervisor.between = self._between_starts
+        self.supervisor.withdraw = self._news.withdraw
+        self._news.has_begun = self.supervisor.has_begun
         self._clients: dict[int, _Client] = {}
         self._listener = _listen(place)
         self._chld_read, self._chld_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -261,7 +263,10 @@ class Server:
     def _send_news(self) -> None:
         if self._news.patience(self.supervisor.count) != 0.0:
             return
-        batch = protocol.Batch(self._news.take())
+        news = self._news.take()
+        if not news:
+            return
+        batch = protocol.Batch(news)
         for client in list(self._clients.values()):
             if client.welcome:
                 self._send(client, batch)

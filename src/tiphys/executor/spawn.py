@@ -1,8 +1,8 @@
 """Start one process: in its own session, its output into pipes.
 
-By ``birth`` where that can be: then nobody waits for the child, and what keeps it from becoming
-its program is known when it has ended (``failure``). Else by ``posix_spawn``, half as dear as
-``subprocess``, which is here for what the others cannot: to become another user; and for probes.
+By ``birth`` where that can be: then, as a rule, nobody waits for the child, and what keeps it from
+becoming its program is known when it has ended (``failure``). Else by ``posix_spawn``, half as dear
+as ``subprocess``, which is here for what the others cannot: to become another user; and for probes.
 For ``posix_spawn`` folder and umask are set on our side for the time of a start: only the loop's
 thread may come here, and other threads use whole paths. A program is the first one on the path
 that may be run, as for Argo. The supervisor waits for every child itself. The words of the errors
@@ -116,6 +116,8 @@ def _execute(
     run: ContainerRun, cwd: str, pipes: tuple[int, int], room: str, cradle: Cradle | None
 ) -> int:
     env = {PROGRESS_VARIABLE: progress_of(room), **run.env} if room else run.env
+    if "" in env or "=" in "".join(env):
+        raise ValueError("illegal environment variable name")
     if cradle is not None:
         path = _find(run.argv[0], env, cwd)
         return birth.bear(path, run.argv, env, cwd, (_nothing(), *pipes), cradle)
@@ -159,6 +161,7 @@ def _find(command: str, env: Mapping[str, str], cwd: str) -> str:
     for path in found:
         if os.access(path, os.X_OK) and not os.path.isdir(path):
             return path
+    os.stat(cwd)  # What is missing may be that.
     number = errno.EACCES if any(map(os.path.isfile, found)) else errno.ENOENT
     raise OSError(number, os.strerror(number), command)
 

@@ -109,6 +109,8 @@ class Supervisor:
         self._report = report
         self.between: Callable[[], None] = lambda: None
         """Called between two starts, as many together take long."""
+        self.withdraw: Callable[[str], None] = lambda _: None
+        """Called with an attempt that was reported as started and is not: it could not be."""
         self._groups = groups
         self.relay = Relay()
         self._slots = slots
@@ -253,9 +255,9 @@ class Supervisor:
             self._commit_end(ended, [])
 
     def warm_up(self) -> None:
-        """Go into a group and back, where each task takes that: after a rest the kernel needs long
-        for it, and nobody waits for the first task yet."""
-        if birth.is_possible():
+        """Try what the first task needs while nobody waits for it: to be born in a group; or to go
+        into one and back, for which the kernel needs long after a rest."""
+        if birth.is_possible() and self._groups.try_birth():
             return
         group = self._groups.take(Limits())
         if group is not None:
@@ -296,7 +298,7 @@ class Supervisor:
         what the kernel says at their end is our own figure."""
         if running.group is None or not running.group.limited:
             pids = running.pids.values()
-            peak = sum(linux.peak_memory(pid) for pid in pids if not birth.is_on_the_way(pid))
+            peak = sum(linux.peak_memory(pid) for pid in pids if birth.has_begun(pid))
             running.memory_bytes = max(running.memory_bytes, peak)
 
     # --- the way of an attempt ------------------------------------------------------------
@@ -366,12 +368,18 @@ class Supervisor:
             self._report(Started(attempt.id, running.started_at))
 
     def _cradle_of(self, running: Running, run: ContainerRun) -> Cradle | None:
-        """Return where a container is born; None where it cannot be put there, as we then are."""
-        born = can_be_born(run)
-        cradle = running.group.cradle if born and running.group is not None else None
-        if cradle is None:
+        """Return where a container is born; None where it is started in another way, as we are."""
+        if not can_be_born(run):
             self._groups.enter(running.group)
-        return cradle or (Cradle() if born else None)
+            return None
+        limited = running.group is not None and running.group.limited
+        # What becomes of one container decides about the others.
+        return Cradle(self._groups.cradle(running.group), limited or len(running.runs) > 1)
+
+    def has_begun(self, attempt: str) -> bool:
+        """Tell whether what was started for an attempt has become its programs."""
+        running = self._running.get(attempt)
+        return running is None or all(map(birth.has_begun, running.pids.values()))
 
     def _spawn(self, running: Running, run: ContainerRun, cradle: Cradle | None) -> int:
         attempt = running.attempt
@@ -451,10 +459,10 @@ class Supervisor:
         # A child that is not reaped yet keeps its pid, and its group keeps its number.
         if pid is not None and pid in self._owners:
             with suppress(ProcessLookupError, PermissionError):
-                if birth.is_on_the_way(pid):  # It may have no process group yet.
-                    os.kill(pid, number)
-                else:
+                if birth.has_begun(pid):
                     os.killpg(pid, number)
+                else:  # It may have no process group yet.
+                    os.kill(pid, number)
 
     def reap(self) -> None:
         """Take every child that has ended."""
@@ -473,18 +481,24 @@ class Supervisor:
                 elif pid in self._halts:
                     self._halted(pid, code)
                 continue
-            running, name = owner
-            running.cpu_seconds += usage.ru_utime + usage.ru_stime
-            if self._is_its_own(usage.ru_maxrss):
-                running.memory_bytes = max(running.memory_bytes, usage.ru_maxrss * 1024)
-            del running.pids[name]
-            code = os.waitstatus_to_exitcode(status)
-            if code < 0 and running.runs[name].halt:
-                running.cut_off.add(name)
-            why = failure(running.runs[name], pid) if code == birth.FAILED else ""
-            if why:
-                code = CANNOT_START
-            self._note_exit(running, name, 128 - code if code < 0 else code, why)
+            self._take_exit(*owner, pid, os.waitstatus_to_exitcode(status), usage)
+
+    def _take_exit(
+        self, running: Running, name: str, pid: int, code: int, usage: resource.struct_rusage
+    ) -> None:
+        running.cpu_seconds += usage.ru_utime + usage.ru_stime
+        if self._is_its_own(usage.ru_maxrss):
+            running.memory_bytes = max(running.memory_bytes, usage.ru_maxrss * 1024)
+        del running.pids[name]
+        if code < 0 and running.runs[name].halt:
+            running.cut_off.add(name)
+        if code == -signal.SIGKILL and running.group is not None:
+            running.group.is_worn = True  # A task can end its own group.
+        why = failure(running.runs[name], pid) if code else ""
+        if why:
+            code = CANNOT_START
+            self.withdraw(running.attempt.id)
+        self._note_exit(running, name, 128 - code if code < 0 else code, why)
 
     def _is_its_own(self, kib: int) -> bool:
         """Tell whether a child's peak of memory is its own: it begins with ours."""

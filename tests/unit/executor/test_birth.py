@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,15 +35,29 @@ def code_of(pid: int) -> int:
 
 
 @pytest.fixture
-def group() -> Iterator[Group]:
-    """Give a group that can be entered by birth."""
-    groups = Groups(f"tiphys-birth-{os.getpid()}")
+def groups() -> Iterator[Groups]:
+    made = Groups(f"tiphys-birth-{os.getpid()}")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def group(groups: Groups) -> Iterator[Group]:
+    """Give a group in which processes can be born."""
     made = groups.take(Limits())
-    if made is None or made.cradle is None:
+    if made is None or made.cradle < 0:
         pytest.skip("no control group of version 2 can be made here")
     yield made
     made.kill()
-    groups.close()
+    remove(made)
+
+
+def remove(group: Group) -> None:
+    """Remove a group; who was ended leaves it a moment after its end."""
+    end = time.monotonic() + 30
+    while any(map(os.path.exists, group.folders.values())):
+        assert time.monotonic() < end, "the group does not go away"
+        group.remove()
 
 
 @pytest.fixture
@@ -57,10 +72,9 @@ def test_a_process_and_its_children_are_in_the_group_from_the_first(
     group: Group, waits: bool
 ) -> None:
     reader, writer = os.pipe2(os.O_CLOEXEC)
-    assert group.cradle is not None
     before = Path("/proc/self/cgroup").read_text()
 
-    pid = bear("cat /proc/self/cgroup", writer, Cradle(group.cradle.group, waits))
+    pid = bear("cat /proc/self/cgroup", writer, Cradle(group.cradle, waits))
     os.close(writer)
     with open(reader) as file:
         seen = file.read().splitlines()
@@ -74,7 +88,7 @@ def test_a_process_and_its_children_are_in_the_group_from_the_first(
 
 
 def test_a_group_that_is_gone_is_an_error(group: Group) -> None:
-    cradle = group.cradle
+    cradle = Cradle(group.cradle)
     os.rmdir(group.folders["unified"])
 
     with pytest.raises(OSError, match="No such") as caught:
@@ -83,30 +97,90 @@ def test_a_group_that_is_gone_is_an_error(group: Group) -> None:
 
 
 def test_nobody_waits_for_one_on_the_way_and_it_can_be_ended(frozen: Group) -> None:
-    pid = bear("exit 3", cradle=frozen.cradle)
+    pid = bear("exit 3", cradle=Cradle(frozen.cradle))
 
-    assert birth.is_on_the_way(pid)
+    assert not birth.has_begun(pid)
     assert os.waitpid(pid, os.WNOHANG) == (0, 0)
     assert frozen.kill()
     assert code_of(pid) == -signal.SIGKILL
-    assert not birth.is_on_the_way(pid)
+    assert birth.has_begun(pid)
     assert birth.failure(pid) is None
 
 
 def test_many_on_the_way_each_become_what_they_are_for(frozen: Group, tmp_path: Path) -> None:
     many = range(200)
-    pids = [bear(f"echo {n} > {tmp_path}/{n}; exit {n}", cradle=frozen.cradle) for n in many]
+    pids = [
+        bear(f"echo {n} > {tmp_path}/{n}; exit {n}", cradle=Cradle(frozen.cradle)) for n in many
+    ]
     others = [bear(f"exit {number}") for number in many]
     # What is freed and taken again while they are on the way must not be what they begin with.
     rubbish = [bytes([number]) * 5000 for number in many]
 
     assert [code_of(pid) for pid in others] == [*many]
-    assert all(birth.is_on_the_way(pid) for pid in pids)
+    assert not any(birth.has_begun(pid) for pid in pids)
     Path(frozen.folders["unified"], "cgroup.freeze").write_text("0")
     assert [code_of(pid) for pid in pids] == [*many]
     assert [(tmp_path / str(number)).read_text() for number in many] == [f"{n}\n" for n in many]
-    assert not any(birth.is_on_the_way(pid) for pid in pids)
+    assert all(birth.has_begun(pid) for pid in pids)
     assert len(rubbish) == len(many)
+
+
+def test_whoever_was_ended_by_its_group_has_worn_it(group: Group) -> None:
+    pid = bear("sleep 60", cradle=Cradle(group.cradle))
+    assert group.is_as_new
+
+    assert group.kill()
+    assert code_of(pid) == -signal.SIGKILL
+
+    assert (group.cradle, group.is_as_new, group.kill()) == (-1, False, False)
+
+
+def test_a_worn_group_is_entered_and_not_used_again(groups: Groups) -> None:
+    group = groups.take(Limits())
+    if group is None or not groups.try_birth():
+        pytest.skip("no control group of version 2 can be made here")
+    ended = bear("sleep 60", cradle=Cradle(groups.cradle(group)))
+    groups.kill(group)
+    assert code_of(ended) == -signal.SIGKILL
+
+    inside = groups.cradle(group)
+    pid = bear("exit 3", cradle=Cradle(inside))
+
+    assert (inside, code_of(pid)) == (-1, 3)
+    groups.rest()
+    fresh = groups.take(Limits())
+    assert fresh is not None
+    folder = groups.cradle(fresh)
+    assert folder >= 0
+    assert code_of(bear("exit 4", cradle=Cradle(folder))) == 4
+    groups.give_back(fresh)
+    groups.give_back(group)
+    remove(group)
+    assert group not in [groups.take(Limits()) for _ in range(5)]
+
+
+def test_where_nobody_lives_who_is_born_in_a_group_each_is_entered(
+    groups: Groups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(birth, "holds", lambda _: False)
+    group = groups.take(Limits())
+    if group is None:
+        pytest.skip("no control group can be made here")
+
+    assert not groups.try_birth()
+    assert groups.cradle(group) == -1
+    code = code_of(bear("grep -q tiphys-birth /proc/self/cgroup"))
+    groups.rest()
+    assert code == 0
+
+
+def test_a_failure_is_told_at_once_where_one_waits() -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        birth.bear("/none/it", ("it",), {}, "/", (2, 2, 2), Cradle(waits=True))
+
+    assert caught.value.filename == "/none/it"
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
 
 def test_why_one_failed_is_told_once_and_to_who_asks_for_that_one() -> None:

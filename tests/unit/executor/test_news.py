@@ -40,6 +40,35 @@ def test_a_beginning_waits_for_a_moment(clock: Clock) -> None:
     assert found.patience(running=1) is None
 
 
+def test_a_beginning_is_kept_back_until_it_is_one(clock: Clock) -> None:
+    begun = {"b"}
+    found = News()
+    found.has_begun = begun.__contains__
+    for name in "ab":
+        found.add(Started(name, 1.0))
+    found.add(Ended("c", 1.0))
+
+    assert found.take() == (Started("b", 1.0), Ended("c", 1.0))
+    assert found.patience(running=1) == pytest.approx(BEGINNING_WAITS)
+    clock.now += BEGINNING_WAITS
+    assert found.take() == ()
+    assert found.patience(running=1) == pytest.approx(BEGINNING_WAITS)
+    begun.add("a")
+    assert found.take() == (Started("a", 1.0),)
+    assert found.patience(running=1) is None
+
+
+def test_a_beginning_that_was_none_is_withdrawn(clock: Clock) -> None:
+    found = News()
+    for name in "ab":
+        found.add(Started(name, 1.0))
+
+    found.withdraw("a")
+    found.add(Ended("a", 1.0))
+
+    assert found.take() == (Started("b", 1.0), Ended("a", 1.0))
+
+
 def test_a_single_end_goes_at_once_and_takes_beginnings_along(clock: Clock) -> None:
     found = News()
     found.add(Started("a", 1.0))

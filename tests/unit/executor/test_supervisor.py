@@ -127,3 +127,28 @@ def test_a_probe_is_born_in_no_attempts_group(tmp_path: Path) -> None:
 
     assert isinstance(started, Started)
     assert (tmp_path / "own").read_text() == Path("/proc/self/cgroup").read_text()
+
+
+def test_a_container_is_tried_again_after_processes_that_it_left(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.supervisor.warm_up()
+    script = f"sleep 60 & test -e {tmp_path}/second || {{ touch {tmp_path}/second; exit 1; }}"
+    env = {"PATH": os.environ["PATH"]}
+    runs = (
+        ContainerRun("main", ("sh", "-c", script), env, cwd="/", retries=1, retry_wait=1.0),
+        # When it ends nothing runs, and what was left behind is ended.
+        ContainerRun("other", ("sleep", "0.2"), env, cwd="/"),
+    )
+
+    bench.supervisor.start([Attempt("a.1", str(tmp_path / "a.1"), runs, isolation="process")])
+    while not any(isinstance(event, Ended) for event in bench.told):
+        bench.supervisor.reap()
+        bench.supervisor.run_timers()
+    bench.committer.close()
+    bench.supervisor.close(at_home=True)
+
+    (ended,) = (event for event in bench.told if isinstance(event, Ended))
+    assert [(one.name, one.code, one.error) for one in ended.containers] == [
+        ("main", 0, ""),
+        ("other", 0, ""),
+    ]
