@@ -10,7 +10,8 @@
  * signal handlers are gone (CLONE_CLEAR_SIGHAND). When it lets go of our memory, by its program or
  * by its end, the kernel sets `alive` to 0 (CLONE_CHILD_CLEARTID); then the `birth` may go.
  *
- * One that cannot become its program ends with 127, and `failure` tells why.
+ * One that cannot become its program ends with 127, and `failure` tells why. It also tells of one
+ * that was killed before it did anything: the kernel has a reason of its own for that.
  */
 
 #define PY_SSIZE_T_CLEAN
@@ -36,6 +37,7 @@
 #define CLEAR_SIGHAND 0x100000000ULL
 #define INTO_CGROUP 0x200000000ULL
 #define CLONE3 435
+#define CLOSE_RANGE 436
 
 struct arguments {
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
@@ -46,13 +48,13 @@ struct action {
     uint64_t handler, flags, restorer, mask;
 };
 
-enum { STACK = 4096, UMASK = 022, FAILED = 127 };
+enum { STACK = 4096, UMASK = 022, FAILED = 127, NEVER_LIVED = -1 };
 
 struct birth {
     struct birth *next;
     int pid;
     volatile int alive;
-    volatile int error;
+    volatile int error; /* NEVER_LIVED until it has done anything */
     volatile int in_folder; /* whether the error is about the working directory */
     int files[3];
     int has_limit;
@@ -84,12 +86,15 @@ static long prepare(struct birth *birth)
 {
     long result;
 
+    birth->error = 0;
     call(SYS_setsid, 0, 0, 0, 0);
     for (int number = 0; number < 3; number++) {
         result = call(SYS_dup2, birth->files[number], number, 0, 0);
         if (result < 0)
             return result;
     }
+    /* Its program may be long in coming, and nobody shall wait for our locks and sockets. */
+    call(CLOSE_RANGE, 3, (unsigned int)-1, 0, 0);
     call(SYS_umask, UMASK, 0, 0, 0);
     /* Python ignores these two, and what is ignored stays so. */
     call(SYS_rt_sigaction, SIGPIPE, (long)&birth->as_usual, 0, sizeof birth->as_usual.mask);
@@ -220,6 +225,7 @@ static struct birth *lay_ready(PyObject *words, Py_ssize_t argc)
     }
     *vector = NULL;
     birth->alive = 1;
+    birth->error = NEVER_LIVED;
     return birth;
 }
 

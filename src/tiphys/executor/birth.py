@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from functools import cache
 
@@ -22,8 +23,10 @@ except ImportError:  # There was no compiler.
 VARIABLE = "TIPHYS_SPAWN"
 PLAIN = "plain"
 """The value of the variable that has processes started without any of this."""
-FAILED = 127
-"""How a process ends that could not become its program; others may end so, too."""
+
+
+class NeverLivedError(OSError):
+    """A process was killed before it did anything."""
 
 
 class Cradle(msgspec.Struct, frozen=True):
@@ -61,14 +64,19 @@ def holds(group: int) -> bool:
     ``cgroup.kill`` a different number of times: it looks at the wrong one of the two.
     """
     nothing = _birth.bear("", "/", ("",), (), (2, 2, 2), None, group, True)
-    code = _code_of(nothing)
-    return failure(nothing) is not None and code == FAILED
+    _code_of(nothing)
+    return isinstance(failure(nothing), FileNotFoundError)
 
 
 def failure(pid: int) -> OSError | None:
     """Return why a process that has ended could not become its program; asked once."""
     found = _birth.failure(pid) if _birth is not None else None
-    return found and OSError(found[0], os.strerror(found[0]), found[1])
+    if found is None:
+        return None
+    number, path = found
+    if number < 0:
+        return NeverLivedError(errno.ESRCH, "killed at its birth", path)
+    return OSError(number, os.strerror(number), path)
 
 
 def has_begun(pid: int) -> bool:

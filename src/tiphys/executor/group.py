@@ -97,8 +97,8 @@ class Group:
         self._is_bare = True
         """Whether there were no groups in it when it was last found empty."""
         self.is_worn = False
-        """Whether ``cgroup.kill`` was written, or may have been: whoever is born in it later from
-        without is ended at once (see ``birth.holds``)."""
+        """Whether ``cgroup.kill`` was written: whoever is born in it later from without is ended at
+        once (see ``birth.holds``)."""
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -243,11 +243,12 @@ class Groups:
 
     def try_birth(self) -> bool:
         """Tell whether a process can be born in a group of ours; asked before ``cradle``."""
-        group = self.take(_NONE)
+        group = None if self._bears else self._make(_NONE)  # A new one: it is about us.
         if group is not None:
             self.come_home()
             with suppress(OSError):
                 self._bears = group.cradle >= 0 and birth.holds(group.cradle)
+            group.is_worn = not self._bears
             self.give_back(group)
         return self._bears
 
@@ -263,6 +264,8 @@ class Groups:
 
     def rest(self) -> None:
         """Be in no attempt's group: to end one of these would be to end ourselves."""
+        if self._bears:
+            self.come_home()
         if self._inside is None or self._inside is self._resting:
             return
         group = self.take(_NONE)

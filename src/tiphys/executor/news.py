@@ -69,7 +69,7 @@ class News:
         return max(0.0, self._first_end_at + END_WAITS - monotonic())
 
     def withdraw(self, attempt: str) -> None:
-        """Forget a beginning that was none."""
+        """Forget a beginning: it was none, or is told anew."""
         self._events = [
             event
             for event in self._events

@@ -1,12 +1,12 @@
 """Start one process: in its own session, its output into pipes.
 
 By ``birth`` where that can be: then, as a rule, nobody waits for the child, and what keeps it from
-becoming its program is known when it has ended (``failure``). Else by ``posix_spawn``, half as dear
-as ``subprocess``, which is here for what the others cannot: to become another user; and for probes.
-For ``posix_spawn`` folder and umask are set on our side for the time of a start: only the loop's
-thread may come here, and other threads use whole paths. A program is the first one on the path
-that may be run, as for Argo. The supervisor waits for every child itself. The words of the errors
-are those that Argo's users know.
+becoming its program is known when it has ended (``birth.failure``). Else by ``posix_spawn``, half
+as dear as ``subprocess``, which is here for what the others cannot: to become another user; and for
+probes. For ``posix_spawn`` folder and umask are set on our side for the time of a start: only the
+loop's thread may come here, and other threads use whole paths. A program is the first one on the
+path that may be run, as for Argo. The supervisor waits for every child itself. The words of the
+errors are those that Argo's users know.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from tiphys.executor import birth, files
-from tiphys.executor.birth import Cradle
+from tiphys.executor.birth import Cradle, NeverLivedError
 from tiphys.executor.opening import Opening
 from tiphys.executor.protocol import PROGRESS_VARIABLE, ContainerRun
 from tiphys.executor.rooms import progress_of, work_of
@@ -74,14 +74,10 @@ def spawn(
         sandbox.withhold_rights()
         with sandbox.entered(namespace, run.mounts, run.cwd, openings) as number:
             return _execute(run, run.cwd or "/", pipes, "", cradle), number
+    except NeverLivedError:
+        raise
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise SpawnError(_reason(run, error)) from error
-
-
-def failure(run: ContainerRun, pid: int) -> str:
-    """Return why a process that has ended did not become its program; empty where it did."""
-    error = birth.failure(pid)
-    return _reason(run, error) if error else ""
+        raise SpawnError(reason(run, error)) from error
 
 
 def spawn_beside(
@@ -102,7 +98,7 @@ def spawn_beside(
                 start_new_session=True,
             )
     except (OSError, ValueError) as error:
-        raise SpawnError(_reason(run, error)) from error
+        raise SpawnError(reason(run, error)) from error
     return child.pid
 
 
@@ -182,7 +178,8 @@ def _spawn_as(run: ContainerRun, env: Mapping[str, str], cwd: str, pipes: tuple[
     ).pid
 
 
-def _reason(run: ContainerRun, error: Exception) -> str:
+def reason(run: ContainerRun, error: Exception) -> str:
+    """Return in Argo's words why a program could not be started."""
     if not isinstance(error, OSError):
         # An argument with a NUL in it, for instance.
         return f"failed to start command: {error}"

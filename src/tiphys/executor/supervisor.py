@@ -21,7 +21,7 @@ from time import monotonic
 import msgspec
 
 from tiphys.executor import birth, halt, linux, survivors
-from tiphys.executor.birth import Cradle
+from tiphys.executor.birth import Cradle, NeverLivedError
 from tiphys.executor.clock import now
 from tiphys.executor.committer import Committer
 from tiphys.executor.group import Group, Groups
@@ -48,7 +48,7 @@ from tiphys.executor.spawn import (
     NO_VIEW,
     SpawnError,
     can_be_born,
-    failure,
+    reason,
     spawn,
     spawn_beside,
 )
@@ -110,7 +110,7 @@ class Supervisor:
         self.between: Callable[[], None] = lambda: None
         """Called between two starts, as many together take long."""
         self.withdraw: Callable[[str], None] = lambda _: None
-        """Called with an attempt that was reported as started and is not: it could not be."""
+        """Called with an attempt whose beginning, if it was not told yet, is not to be told."""
         self._groups = groups
         self.relay = Relay()
         self._slots = slots
@@ -165,6 +165,7 @@ class Supervisor:
         if attempt in self._journal.ended:
             self._report(self._journal.ended[attempt])
         elif running is not None:
+            self.withdraw(attempt)
             self._report(Started(attempt, running.started_at or now()))
         elif self._journal.is_in_doubt(attempt) and not is_ours:
             self._bare.add(attempt)
@@ -344,18 +345,24 @@ class Supervisor:
                     self._finish(running)
 
     def _launch(self, running: Running, name: str) -> None:
-        if not running.life.launched(name):
-            return
+        if running.life.launched(name):
+            running.began.setdefault(name, now())
+            self._start(running, name)
+
+    def _start(self, running: Running, name: str) -> None:
         run, attempt = running.runs[name], running.attempt
-        running.began.setdefault(name, now())
         try:
             pid = self._spawn(running, run, self._cradle_of(running, run))
+        except NeverLivedError:
+            self._start_again(running, name)
+            return
         except (SpawnError, OSError) as error:
             self._note_exit(running, name, CANNOT_START, str(error))
             return
         finally:
-            if running.group is None or running.group.limited:
-                # We would be limited, too.
+            group = running.group
+            if group is None or group.limited or group.is_worn:
+                # We would be limited, or ended, too.
                 self._groups.rest()
         running.pids[name] = pid
         running.sessions.add(pid)
@@ -366,6 +373,17 @@ class Supervisor:
         if not running.started and run.role == "main":
             running.started, running.started_at = True, now()
             self._report(Started(attempt.id, running.started_at))
+
+    def _start_again(self, running: Running, name: str) -> None:
+        """Go on from a process that was killed before it did anything: start it in another way, if
+        the kernel may have done it for what once happened in the group."""
+        group = running.group
+        wanted = not (running.reason or running.life.stopping or running.life.ending)
+        if wanted and group is not None and not group.is_worn:
+            group.is_worn = True
+            self._start(running, name)
+        else:
+            self._note_exit(running, name, 128 + signal.SIGKILL, "")
 
     def _cradle_of(self, running: Running, run: ContainerRun) -> Cradle | None:
         """Return where a container is born; None where it is started in another way, as we are."""
@@ -492,13 +510,15 @@ class Supervisor:
         del running.pids[name]
         if code < 0 and running.runs[name].halt:
             running.cut_off.add(name)
-        if code == -signal.SIGKILL and running.group is not None:
-            running.group.is_worn = True  # A task can end its own group.
-        why = failure(running.runs[name], pid) if code else ""
-        if why:
-            code = CANNOT_START
-            self.withdraw(running.attempt.id)
-        self._note_exit(running, name, 128 - code if code < 0 else code, why)
+        error = birth.failure(pid) if code else None
+        if isinstance(error, NeverLivedError) and code == -signal.SIGKILL:
+            self._start_again(running, name)
+        elif error is None or isinstance(error, NeverLivedError):
+            self._note_exit(running, name, 128 - code if code < 0 else code, "")
+        else:
+            if name not in running.exits:  # No earlier try began.
+                self.withdraw(running.attempt.id)
+            self._note_exit(running, name, CANNOT_START, reason(running.runs[name], error))
 
     def _is_its_own(self, kib: int) -> bool:
         """Tell whether a child's peak of memory is its own: it begins with ours."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tiphys.executor import birth
-from tiphys.executor.birth import Cradle
+from tiphys.executor.birth import Cradle, NeverLivedError
 from tiphys.executor.group import Group, Groups
 from tiphys.executor.protocol import Limits
 
@@ -103,7 +103,8 @@ def test_nobody_waits_for_one_on_the_way_and_it_can_be_ended(frozen: Group) -> N
     assert os.waitpid(pid, os.WNOHANG) == (0, 0)
     assert frozen.kill()
     assert code_of(pid) == -signal.SIGKILL
-    assert birth.has_begun(pid)
+    assert not birth.has_begun(pid)
+    assert isinstance(birth.failure(pid), NeverLivedError)
     assert birth.failure(pid) is None
 
 
@@ -188,7 +189,7 @@ def test_why_one_failed_is_told_once_and_to_who_asks_for_that_one() -> None:
     lost = birth.bear("/bin/sh", SHELL, {}, "/none", (2, 2, 2), Cradle())
     own = bear("exit 127")
 
-    assert [code_of(pid) for pid in (lost, missing, own)] == [birth.FAILED] * 3
+    assert [code_of(pid) for pid in (lost, missing, own)] == [127] * 3
     error = birth.failure(lost)
     assert isinstance(error, FileNotFoundError)
     assert error.filename == "/none"

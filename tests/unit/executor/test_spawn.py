@@ -12,7 +12,7 @@ import pytest
 from tiphys.executor import birth
 from tiphys.executor.birth import Cradle
 from tiphys.executor.protocol import ContainerRun
-from tiphys.executor.spawn import NO_VIEW, SpawnError, failure, spawn
+from tiphys.executor.spawn import NO_VIEW, SpawnError, reason, spawn
 
 Run = Callable[..., str]
 """Gives what a process writes, after it has ended well."""
@@ -31,10 +31,10 @@ def run(request: pytest.FixtureRequest) -> Run:
             container = ContainerRun("main", argv, {"PATH": path, **env}, cwd=cwd)
             pid, _ = spawn(container, "", (writer, writer), None, NO_VIEW, cradle)
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            why = failure(container, pid)
-            if why:
-                assert (code, failure(container, pid)) == (birth.FAILED, "")
-                raise SpawnError(why)
+            error = birth.failure(pid)
+            if error:
+                assert (code, birth.failure(pid)) == (127, None)
+                raise SpawnError(reason(container, error))
             assert code == 0
             os.close(writer)
             writer = -1
