@@ -160,19 +160,32 @@ def test_a_worn_group_is_entered_and_not_used_again(groups: Groups) -> None:
     assert group not in [groups.take(Limits()) for _ in range(5)]
 
 
-def test_where_nobody_lives_who_is_born_in_a_group_each_is_entered(
-    groups: Groups, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(birth, "holds", lambda _: False)
-    group = groups.take(Limits())
-    if group is None:
-        pytest.skip("no control group can be made here")
+def test_what_is_started_from_a_group_where_somebody_was_ended_lives(group: Group) -> None:
+    ended = bear("sleep 60", cradle=Cradle(group.cradle))
+    assert group.kill()
+    assert code_of(ended) == -signal.SIGKILL
+    code = """
+import os, sys
+from tiphys.executor import birth
+from tiphys.executor.group import Groups
+from tiphys.executor.protocol import Limits
+with open(sys.argv[1] + "/cgroup.procs", "w") as file:
+    file.write("0")
+groups = Groups("inner")
+groups.try_birth()  # The answer depends on the kernel.
+group = groups.take(Limits())
+cradle = birth.Cradle(groups.cradle(group))
+words = ("sh", "-c", "grep -q /inner/ /proc/self/cgroup && exit 3")
+pid = birth.bear("/bin/sh", words, {}, "/", (0, 1, 2), cradle)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+groups.rest()
+groups.give_back(group)
+groups.close()
+"""
+    words = [sys.executable, "-c", code, group.folders["unified"]]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
 
-    assert not groups.try_birth()
-    assert groups.cradle(group) == -1
-    code = code_of(bear("grep -q tiphys-birth /proc/self/cgroup"))
-    groups.rest()
-    assert code == 0
+    assert done.stdout == "3\n"
 
 
 def test_a_failure_is_told_at_once_where_one_waits() -> None:
